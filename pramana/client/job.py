@@ -110,6 +110,8 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
     """Return a contingency table in the form of `EstimatedCounts.table`, one row per cell."""
     import pandas as pd
 
+    if model.levels:
+        return pd.DataFrame([row.model_dump() for row in model.levels])
     columns: dict[str, Any] = {
         column_of(variable.name): pd.Categorical(
             [cell.values[variable.name] for cell in model.cells], categories=variable.categories

@@ -28,6 +28,7 @@ from pramana.reporting.estimating import EstimatorName
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
+from pramana_core.marginals.levels import Groups, flat_groups
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records
 from pramana_core.wire.jobs import CountsSpec, JobSpec
@@ -219,6 +220,7 @@ class Study:
         variables: str | Sequence[str],
         records: Records | None = None,
         *,
+        groups: Groups | None = None,
         estimator: EstimatorName = "auto",
         order: int | None = None,
     ) -> Job[pd.DataFrame]:
@@ -227,16 +229,20 @@ class Study:
         Args:
             variables: one name, or a list of them.
             records: see `run`.
+            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`.
             estimator: see `run`.
             order: see `run`.
 
         Returns:
-            the job; `model` is a frame in the form of `EstimatedCounts.table`.
+            the job; `model` is a frame in the form of `EstimatedCounts.table`, with `groups` of
+            `EstimatedCounts.levels`.
 
         Raises as `run`.
         """
         names = names_of(variables, "variables")
         table = {"kind": "contingency-table", "variables": names}
+        if groups is not None:
+            table["groups"] = flat_groups(groups)
         return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:

@@ -46,7 +46,7 @@ def form_of(block: Block, name: str) -> Form:
     place = block.names.index(name)
     true, reported = block.variables[place].size, block.reported_shape[place]
     if block.channel.choices:
-        return Form.SOMETIMES
+        return Form.SOMETIMES if reported == true + 1 else Form.NUMBER
     if reported == 1:
         return Form.NOTHING
     if block.channel.items:
