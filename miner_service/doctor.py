@@ -140,7 +140,7 @@ def _budgets(examined: ExaminedMiner) -> str:
     with services.database.read() as session:
         studies = list(session.scalars(select(StudyRow).order_by(StudyRow.seq)))
         for study in studies:
-            plan, limit = find_study_plan(session, study.name), study.max_epsilon_record
+            plan, limit = find_study_plan(session, study.name), study.record_limit
             if plan is not None:
                 require_within(limit, plan)
     return f"The plans of {len(studies)} studies fit their budgets."

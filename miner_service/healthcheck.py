@@ -1,4 +1,4 @@
-"""Whether a miner on this machine answers, asked without heavy imports: an engine asks often."""
+"""A health check of a local miner without slow imports, because container engines run it often."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REMEDY = "Check that the service runs, and its log, address and proxy."
 
 
 def require_healthy(url: str = READY) -> str | None:
-    """Check that a URL of the miner answers 200; return its Date header. Raises NotReady."""
+    """Check that a URL of the miner returns status 200; return its Date header. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ def require_healthy(url: str = READY) -> str | None:
             import ssl
 
             context = ssl.create_default_context()
-            # The certificate names the public address, and no secret is sent.
+            # The certificate is for the public address; the request contains no secret.
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             connection = HTTPSConnection(host, timeout=_SECONDS, context=context)
         else:
@@ -36,5 +36,5 @@ def require_healthy(url: str = READY) -> str | None:
     except (OSError, HTTPException, ValueError) as error:
         raise NotReady(f"{url} does not answer: {error}.", where="url", remedy=_REMEDY) from None
     if status != 200:
-        raise NotReady(f"{url} answers {status}.", where="url", remedy=_REMEDY)
+        raise NotReady(f"{url} returns status {status}.", where="url", remedy=_REMEDY)
     return date
