@@ -160,6 +160,17 @@ def test_the_stated_variance_is_that_of_the_listed_channel(kept):
     np.testing.assert_allclose(spread.sum(axis=0), 0, atol=1e-12)
 
 
+def test_margins_of_a_pair_vary_together_as_their_cells_do(monkeypatch):
+    monkeypatch.setattr(laws, "SEPARATED_CELLS", 0)
+    pair = laws.Laws([(ExpectedSets(PLAN), PLAN)], DOMAIN).separate(("a", "c"))
+    law = margin((0, 2))
+    (reading,) = pair.pooled.readings
+    spread = reading.spread(law.ravel()).reshape(*law.shape, *law.shape).sum(axis=(1, 2))
+    one, other = (side.per_record[key] for side, key in zip(pair.sides, reading.alone, strict=True))
+    both = pair._noise(law)[2]
+    np.testing.assert_allclose(both, one * other * reading.records * spread, atol=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cells", [0, 10**9], ids=["separate", "listed"])
 def test_estimates_differ_from_the_truth_by_their_errors(monkeypatch, cells):
