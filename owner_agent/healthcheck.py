@@ -1,4 +1,8 @@
-"""Whether the agent's pages answer, asked without heavy imports: an engine asks often."""
+<<<<<<< HEAD
+"""A health check of the agent's pages, without heavy imports, as container engines run it often."""
+=======
+"""Check whether the pages of the agent answer, without heavy imports: engines check often."""
+>>>>>>> refs/h/h8
 
 from __future__ import annotations
 
@@ -23,4 +27,4 @@ def require_healthy(port: int = PORT) -> None:
             f"The agent does not answer on port {port}: {error}.", where="port"
         ) from None
     if status != 200:
-        raise NotReady(f"The agent on port {port} answers {status}.", where="port")
+        raise NotReady(f"The agent on port {port} answers with status {status}.", where="port")

@@ -156,8 +156,7 @@ def show_next_step(
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         sentence = (
-            "To use the plan, add --write-study-plan FILE; `owner-agent join` fetches it for each"
-            " owner."
+            "To use the plan, add --write-study-plan FILE; owners fetch it with `owner-agent join`."
             if study_plan is None
             else f"Wrote {study_plan}. Next, on the miner's machine: miner-service study create"
             f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"

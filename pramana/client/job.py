@@ -65,10 +65,10 @@ def learner_of(spec: JobSpec) -> Estimator:
     raise OptionError(f"There is no estimator for jobs of the kind {spec.kind!r}.", where="job")
 
 
-def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
+def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
     """Return a job's message, built from its fields. Raises OptionError."""
     try:
-        spec = _JOB.validate_python(asked)
+        spec = _JOB.validate_python(fields)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         # The first step names the kind of job.

@@ -187,8 +187,8 @@ class Study:
     ) -> Job[EstimatorT]:
         """Let the miner learn from all owners' reports what `learner.fit` would learn here.
 
-        Equal requests about the same reports give the same job, whoever sends them. A job that
-        failed or was cancelled runs again.
+        Equal requests about the same reports give the same job, even from different analysts. A
+        job that failed or was cancelled runs again.
 
         Args:
             learner: any estimator, such as `pm.DecisionTree("ill", max_depth=4)`, with its options.

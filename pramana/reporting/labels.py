@@ -79,8 +79,8 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
         elif form is Form.NUMBER:
             columns[name] = pd.Series(own)
         else:
-            told = np.full(len(own), variable.size) if form is Form.NOTHING else own
-            columns[name] = decode({name: told}, Domain((variable,)))[name]
+            reported = np.full(len(own), variable.size) if form is Form.NOTHING else own
+            columns[name] = decode({name: reported}, Domain((variable,)))[name]
     return pd.DataFrame(columns)
 
 
