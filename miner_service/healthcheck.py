@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """A health check of a local miner without slow imports, because container engines run it often."""
-=======
-"""Check whether a miner on this machine answers, without heavy imports: engines check often."""
->>>>>>> refs/h/h8
 
 from __future__ import annotations
 

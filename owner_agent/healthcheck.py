@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """A health check of the agent's pages, without heavy imports, as container engines run it often."""
-=======
-"""Check whether the pages of the agent answer, without heavy imports: engines check often."""
->>>>>>> refs/h/h8
 
 from __future__ import annotations
 

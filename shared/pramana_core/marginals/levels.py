@@ -136,7 +136,6 @@ def flat_groups(groups: Any) -> Any:
 
 
 def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Tensor:
-    """Return the variance of the count in each row."""
     # The variances of single categories are known; other rows take one number per report.
     found: Tensor = members @ table.variance(population=population)
     several = np.flatnonzero(members.sum(axis=1) > 1)
