@@ -16,7 +16,7 @@ from pramana_core.errors import ProtocolUnsupported
 from pramana_core.pages.forms import EVERY_ANSWER
 from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER
 
-log = logging.getLogger("miner_service.access")
+log = logging.getLogger("miner_service.http.access")
 
 REQUEST_HEADER = "Request-Id"
 """The header of a response with the id that its lines in the log and audit log have."""

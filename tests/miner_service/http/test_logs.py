@@ -127,7 +127,7 @@ def logged(capsys):
 def test_no_text_of_a_client_forges_a_line(logged, form):
     logs.configure(form)
     forged = 'ana" status=200\n2026-01-01T00:00:00.000+00:00 INFO x: \u202egood\x1b[2J'
-    log = logging.getLogger("miner_service.access")
+    log = logging.getLogger("miner_service.http.access")
     log.info("request", extra={"caller": forged, "status": 401})
     log.warning(forged)
     lines = logged()
