@@ -99,7 +99,7 @@ def back_up(services: Services, folder: Path, progress: Progress) -> BackupSumma
 
 def _back_up(services: Services, folder: Path, links: Path, progress: Progress) -> BackupSummary:
     with services.database.read() as source:
-        # While the write lock is held, the files match the rows.
+        # Under the write lock, the files match the rows.
         with services.database.write():
             files = list(files_of(source))
             for file in files:

@@ -1,4 +1,4 @@
-"""Whether a miner on this machine answers, asked without heavy imports: an engine asks often."""
+"""A health check of a local miner without slow imports, because container engines run it often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SECONDS = 4.0
 
 
 def require_healthy(url: str = READY) -> None:
-    """Check that a URL of the miner answers 200. Raises NotReady."""
+    """Check that a URL of the miner returns status 200. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -23,7 +23,7 @@ def require_healthy(url: str = READY) -> None:
             import ssl
 
             context = ssl.create_default_context()
-            # The certificate names the public address, and no secret is sent.
+            # The certificate is for the public address; the request contains no secret.
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             connection = HTTPSConnection(host, timeout=_SECONDS, context=context)
         else:
@@ -34,4 +34,4 @@ def require_healthy(url: str = READY) -> None:
     except (OSError, HTTPException, ValueError) as error:
         raise NotReady(f"{url} does not answer: {error}.", where="url") from None
     if status != 200:
-        raise NotReady(f"{url} answers {status}.", where="url")
+        raise NotReady(f"{url} returns status {status}.", where="url")

@@ -176,9 +176,9 @@ class WebSettings:
                 ipaddress.ip_network(proxy)
             except ValueError as error:
                 raise OptionError(
-                    f"The trusted proxy {proxy!r} is not an address or a network: {error}.",
+                    f"The trusted proxy {proxy!r} is not an address or network: {error}.",
                     where="trusted_proxies",
-                    remedy="Write it like 10.0.0.7 or 10.0.0.0/29.",
+                    remedy="Write an address or network such as 10.0.0.7 or 10.0.0.0/29.",
                 ) from None
         if (self.certificate is None) != (self.private_key is None):
             raise OptionError(

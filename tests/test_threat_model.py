@@ -88,7 +88,7 @@ def test_figures_of_the_demonstration():
     for amplification in (least, most):
         assert percent(amplification.grown(0.05)) in text
     first, second, third = sorted(round(owner.gamma) for owner in owners)
-    assert f"{first}, {second} and {third} each" in text
+    assert f"gammas {first}, {second} and {third}, and" in text
     assert f"{study.gamma:,.0f} (epsilon {study.epsilon:.2f})" in text
     assert percent(study.grown(0.05), 2) in text
 
@@ -129,7 +129,7 @@ def test_figure_of_the_floor():
 
 
 def test_figure_of_the_fewest_records():
-    assert f"below {FEWEST_RECORDS}" in said("test_figure_of_the_fewest_records")
+    assert f"fewer than {FEWEST_RECORDS}" in said("test_figure_of_the_fewest_records")
 
 
 def test_figures_of_the_samples():

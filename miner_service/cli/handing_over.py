@@ -48,9 +48,9 @@ def require_writable(file: Path, option: str) -> None:
             pass
     except OSError as error:
         raise OptionError(
-            f"{file} cannot be written: {error.strerror}; nothing was made.",
+            f"{file} cannot be written: {error.strerror}. Nothing was written.",
             where=option,
-            remedy=f"Name a folder that exists and can be written with --{option}.",
+            remedy=f"With --{option}, name a file in an existing, writable folder.",
         ) from None
 
 

@@ -104,7 +104,7 @@ def serve_command(
         list[str] | None,
         typer.Option(
             envvar="PRAMANA_TRUSTED_PROXY",
-            help="An address or network of proxies whose X-Forwarded-For and -Proto are trusted.",
+            help="An address or network of proxies; their X-Forwarded-For and -Proto are trusted.",
         ),
     ] = None,
     workers: Workers = None,
@@ -142,7 +142,7 @@ def serve_command(
 
 @app.command("healthcheck")
 def healthcheck_command(
-    url: Annotated[str, typer.Argument(help="The URL of the miner to ask.")] = READY,
+    url: Annotated[str, typer.Argument(help="The URL to check.")] = READY,
 ) -> None:
     """Check that the miner on this machine is ready; exit code 4 if not."""
     require_healthy(url)

@@ -29,7 +29,7 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # A process that forks must not have the thread that Arrow starts when it is loaded.
+    # A forking process must not have the background thread that Arrow starts at import.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 _SLACK = 256 << 20
@@ -89,8 +89,8 @@ def bound_memory(job_bytes: int) -> None:
 
 
 def _end_first() -> None:
-    """Let the kernel, where memory runs out, end this process and not the service."""
-    with suppress(OSError):  # there is no such file on other systems than Linux
+    """Make the kernel kill this process rather than the service when memory runs out."""
+    with suppress(OSError):  # the file exists only on Linux
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 

@@ -340,11 +340,11 @@ class Estimator(Drawn, ABC):
         return words + ", some pooled from smaller tables (see filled_in_)" * bool(source.filled_in)
 
     def __repr__(self) -> str:
-        said = f"{type(self).__name__}({self._options_text()})"
+        call = f"{type(self).__name__}({self._options_text()})"
         if not self.__sklearn_is_fitted__():
-            return said
+            return call
         worth = f", {self.worth_.short}" if self.worth_ else ""
-        return f"{said}{self._finding()}{worth}, {self.describe_source()}"
+        return f"{call}{self._finding()}{worth}, {self.describe_source()}"
 
     def _finding(self) -> str:
         """Return the main result in a few words, after a comma; often empty."""

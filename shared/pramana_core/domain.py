@@ -69,9 +69,8 @@ class Variable:
             )
         if len(self.categories) < 2:
             raise DomainError(
-                f"Variable {self.name!r} has {'one' if self.categories else 'no'} category; it"
-                " needs two or more. List every category that it can take, and leave out a column"
-                " that has the same value in every record.",
+                f"Variable {self.name!r} has {'one' if self.categories else 'no'} category; list"
+                " all categories that it can take, at least two, or leave the column out.",
                 where=self.name,
             )
         if len(set(self.categories)) < self.size:

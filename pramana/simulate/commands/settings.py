@@ -90,8 +90,8 @@ def _read(name: str, value: str, kind: Any) -> Any:
     try:
         return TypeAdapter(part).validate_strings(value)
     except ValidationError as error:
-        said = error.errors()[0]["msg"]
-        raise OptionError(f"--set {name}={value}: {said}.", where=WHERE) from None
+        cause = error.errors()[0]["msg"]
+        raise OptionError(f"--set {name}={value}: {cause}.", where=WHERE) from None
 
 
 def _limits(kind: Any) -> str:

@@ -143,7 +143,7 @@ class CutAndPaste(ListedTransition):
 
     For each combination of categories the estimator counts the items that a report shares with it
     (its partial supports). It inverts the (k + 1) x (k + 1) matrix of these counts (FRAPP 7;
-    Evfimievski et al. 2002). `of` is M, the number of all variables, of which these may be a part.
+    Evfimievski et al. 2002). `of` is M, which may exceed the number of these variables.
 
     Args:
         sizes: the number of categories of each variable.

@@ -175,7 +175,7 @@ class EstimatedMarginals:
         """Return the estimated table over `variables`, axes in that order.
 
         Raises:
-            UnknownVariable, OptionError: a variable is unknown or named twice, or there are none.
+            UnknownVariable, OptionError: a variable is unknown or repeated, or the list is empty.
             EstimationError: a source lacks a variable that `moment` needs, or the reports cannot
                 separate all cells.
             SingularChannel: a channel has no inverse and the estimator is `moment`.

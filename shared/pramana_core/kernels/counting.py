@@ -58,7 +58,7 @@ def count_tables(
         threads: the most threads; None for one per processor.
         at_once: the records of a chunk; `tick` is called before each chunk.
 
-        Raises DomainError: a code is outside its column's size.
+    Raises DomainError: a code is outside its column's size.
     """
     records = len(columns[0]) if columns else 0
     every = _Layout.of(columns, [int(size) for size in sizes], tables, records)

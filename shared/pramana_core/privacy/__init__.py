@@ -1,4 +1,4 @@
-"""What a channel reveals and what it costs in accuracy.
+"""The disclosure of a channel, and its cost in accuracy.
 
 `Amplification` is the worst case over all priors: epsilon, gamma and the bounds that follow from
 them. `conditional_entropy` (an average), `k_anonymity`, posteriors and the attacker's accuracy
