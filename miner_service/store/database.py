@@ -223,14 +223,19 @@ class Database:
             yield
         except NotReady as error:
             if isinstance(error.__cause__, DBAPIError | NoFreeConnection):
-                if self._failed is None:
+                with self._changing:
+                    first, self._failed = self._failed is None, time.monotonic()
+                if first:
                     fields = {"database": self.place, "reason": reason(error)}
                     log.log(logging.ERROR, "the database does not answer", extra=fields)
-                self._failed = time.monotonic()
             raise
-        failed = self._failed
-        if failed is not None and time.monotonic() - failed >= STEADY_SECONDS:
-            self._failed = None
+        if self._failed is None:
+            return
+        with self._changing:
+            failed, now = self._failed, time.monotonic()
+            over = failed is not None and now - failed >= STEADY_SECONDS
+            self._failed = None if over else failed
+        if over:
             log.warning("the database answers again", extra={"database": self.place})
 
     @contextmanager
