@@ -23,7 +23,12 @@ from miner_service.cli.opening import (
     say,
     settings_of,
 )
-from miner_service.cli.operations import backup_command, check_command, restore_command
+from miner_service.cli.operations import (
+    backup_command,
+    check_command,
+    doctor_command,
+    restore_command,
+)
 from miner_service.cli.study import study_commands
 from miner_service.healthcheck import READY, require_healthy
 from miner_service.logs import LogFormat, configure
@@ -40,7 +45,7 @@ log = logging.getLogger(__name__)
 app = application("Pramana's miner: collects randomized releases and learns models from them.")
 
 app.add_typer(study_commands(), name="study")
-for command in (backup_command, restore_command, check_command):
+for command in (backup_command, restore_command, check_command, doctor_command):
     app.command(command.__name__.removesuffix("_command"))(command)
 Workers = Annotated[
     int | None,
@@ -369,6 +374,7 @@ EXAMPLES = {
     "backup": "backup backups/monday",
     "restore": "restore backups/monday --data new-data",
     "check": "check --json",
+    "doctor": "doctor --settings miner.toml",
 }
 """The examples in each command's `--help`; the program's help shows the first."""
 
