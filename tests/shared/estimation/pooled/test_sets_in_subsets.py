@@ -27,6 +27,7 @@ from pramana_core.estimation.pooled_readings import Decoder, Reading, Readings
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import grouped
 from pramana_core.plan import Block, Plan
+from pramana_core.privacy.accuracy import largest_proportion_se
 from pramana_core.progress import no_cancel
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.lengths import repetitions
@@ -158,6 +159,25 @@ def test_the_stated_variance_is_that_of_the_listed_channel(kept):
     np.testing.assert_allclose(np.diag(spread), exact, rtol=0.03)
     assert stated.precision == pytest.approx(Decoder.of(None, weights).precision, rel=0.02)
     np.testing.assert_allclose(spread.sum(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["a", "c"])
+def test_the_error_of_a_plan_is_that_of_the_worst_truth(name):
+    channel = SubsetSelection.from_gamma(48, GAMMA)
+    pair = (DOMAIN["a"], DOMAIN["c"])
+    sets = (Choice((0, 1), RESOLUTION // 2, channel),)
+    stated = largest_proportion_se(Block(pair, Sampled((6, 8), sets)), name, 1000)
+    gone = 1 if name == "a" else 0
+    weights = channel.decoder().reshape(6, 8, -1).sum(axis=gone)
+    moments = np.square(weights) @ channel.matrix().T
+    cells = np.indices((6, 8))[1 - gone].ravel()
+    shares = np.linspace(0, 1, 1001)
+    worst = max(
+        (shares * row[cells == j].mean() + (1 - shares) * row[cells != j].mean() - shares**2).max()
+        for j, row in enumerate(moments)
+    )
+    # Half of the records report.
+    assert stated == pytest.approx(math.sqrt(worst / 500), rel=0.02)
 
 
 def test_margins_of_a_pair_vary_together_as_their_cells_do(monkeypatch):
