@@ -229,14 +229,15 @@ class Database:
                     fields = {"database": self.place, "reason": reason(error)}
                     log.log(logging.ERROR, "the database does not answer", extra=fields)
             raise
-        if self._failed is None:
-            return
-        with self._changing:
-            failed, now = self._failed, time.monotonic()
-            over = failed is not None and now - failed >= STEADY_SECONDS
-            self._failed = None if over else failed
-        if over:
+        if self._failed is not None and self._outage_ended():
             log.warning("the database answers again", extra={"database": self.place})
+
+    def _outage_ended(self) -> bool:
+        with self._changing:
+            ended = self._failed is not None and time.monotonic() - self._failed >= STEADY_SECONDS
+            if ended:
+                self._failed = None
+        return ended
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
