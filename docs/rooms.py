@@ -39,7 +39,7 @@ core.errors core.pictures core.progress core.spellings core.text_files core.ties
 pramana.errors core.domain
 core.channels
 core.cells core.encoding core.full_disks core.kernels core.opening
-owner_agent.healthcheck miner_service.healthcheck
+owner_agent.healthcheck miner_service.healthcheck miner_service.logs
 core.mixed
 core.discretize core.marginals core.plan core.terminal
 core.audit core.determined core.learn.common
