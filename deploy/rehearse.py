@@ -1,7 +1,7 @@
 """`make compose`: the containers of this folder rehearsed from nothing, in an engine of their own.
 
 As root on Debian with mmdebstrap it makes an engine's file system from packages, enters it with its
-own mounts and network, and builds the last commit, cloned under umask 077. It asks no container registry.
+own mounts and network, and builds the last commit, cloned under umask 077. No registry is asked.
 Nothing of the machine changes but `~/.cache/pramana-compose`, where packages and images are kept.
 """
 
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,8 @@ def well(*services: str) -> None:
 
 def start(*services: str) -> None:
     """Start services without those that they depend on; wait until they are healthy."""
-    compose("up", "-d", "--wait", "--no-deps", *services)
+    compose("up", "-d", "--no-deps", *services)
+    well(*(name for name in services if name in ("miner", "database", *AGENTS)))
 
 
 def kill(service: str) -> None:
@@ -273,7 +275,12 @@ def stand_behind_proxy(token: str, _model: Any) -> None:
     start("miner", "proxy")
     tls = HTTPSHandler(context=ssl.create_default_context(cafile=files[1]))
     browser = build_opener(tls, jar := HTTPCookieProcessor())
-    page = browser.open(f"{PROXY}/pages/sign-in").read().decode()
+
+    def sign_in() -> Any:
+        with suppress(OSError):
+            return browser.open(f"{PROXY}/pages/sign-in")
+
+    page = until(sign_in, "the proxy answers").read().decode()
     (word,) = re.findall(r'name="word" value="(\w+)"', page)
     form = urlencode({"word": word, "token": token}).encode()
     assert browser.open(f"{PROXY}/pages/sign-in", form).url == f"{PROXY}/pages/studies"

@@ -14,6 +14,7 @@ ENV PGDATA=/var/lib/postgresql/data PATH=$PATH:/usr/lib/postgresql/17/bin
 COPY --chmod=755 <<"EOF" /start
 #!/bin/sh -e
 as="setpriv --reuid postgres --regid postgres --clear-groups"
+install -d -o postgres /var/run/postgresql
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
     install -d -o postgres -m 700 "$PGDATA"
     install -o postgres "$POSTGRES_PASSWORD_FILE" /tmp/password
