@@ -1,4 +1,4 @@
-"""Check whether a miner on this machine answers, without heavy imports: engines check often."""
+"""A health check of a local miner without slow imports, because container engines run it often."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pramana_core.errors import NotReady
 
 READY = "http://127.0.0.1:8000/readyz"
 _SECONDS = 4.0
+_REMEDY = "Check that the service runs, and its log, address and proxy."
 
 
-def require_healthy(url: str = READY) -> None:
-    """Check that a URL of the miner answers 200. Raises NotReady."""
+def require_healthy(url: str = READY) -> str | None:
+    """Check that a URL of the miner returns status 200; return its Date header. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -23,15 +24,17 @@ def require_healthy(url: str = READY) -> None:
             import ssl
 
             context = ssl.create_default_context()
-            # The certificate names the public address, and no secret is sent.
+            # The certificate is for the public address; the request contains no secret.
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             connection = HTTPSConnection(host, timeout=_SECONDS, context=context)
         else:
             connection = HTTPConnection(host, timeout=_SECONDS)
         with closing(connection):
             connection.request("GET", path)
-            status = connection.getresponse().status
+            response = connection.getresponse()
+            status, date = response.status, response.getheader("Date")
     except (OSError, HTTPException, ValueError) as error:
-        raise NotReady(f"{url} does not answer: {error}.", where="url") from None
+        raise NotReady(f"{url} does not answer: {error}.", where="url", remedy=_REMEDY) from None
     if status != 200:
-        raise NotReady(f"{url} answers {status}.", where="url")
+        raise NotReady(f"{url} returns status {status}.", where="url", remedy=_REMEDY)
+    return date

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from miner_service.logs import LogFormat
 from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.text_files import read_text
@@ -175,9 +176,9 @@ class WebSettings:
                 ipaddress.ip_network(proxy)
             except ValueError as error:
                 raise OptionError(
-                    f"The trusted proxy {proxy!r} is not an address or a network: {error}.",
+                    f"The trusted proxy {proxy!r} is not an address or network: {error}.",
                     where="trusted_proxies",
-                    remedy="Write it like 10.0.0.7 or 10.0.0.0/29.",
+                    remedy="Write an address or network such as 10.0.0.7 or 10.0.0.0/29.",
                 ) from None
         if (self.certificate is None) != (self.private_key is None):
             raise OptionError(
@@ -223,6 +224,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     allow_remote: bool = False
+    log_format: LogFormat = LogFormat.TEXT
     limits: Limits = field(default_factory=Limits)
     quotas: Quotas = field(default_factory=Quotas)
     tokens: TokenSettings = field(default_factory=TokenSettings)

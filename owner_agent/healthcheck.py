@@ -1,4 +1,4 @@
-"""Check whether the pages of the agent answer, without heavy imports: engines check often."""
+"""A health check of the agent's pages, without heavy imports, as container engines run it often."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ def require_healthy(port: int = PORT) -> None:
             f"The agent does not answer on port {port}: {error}.", where="port"
         ) from None
     if status != 200:
-        raise NotReady(f"The agent on port {port} answers {status}.", where="port")
+        raise NotReady(f"The agent on port {port} answers with status {status}.", where="port")

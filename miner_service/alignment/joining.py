@@ -75,7 +75,7 @@ None in place of flags means that all sources have the same pseudonyms."""
 def _record_sets(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> list[Chosen]:
-    """Return the sets of records of a job."""
+    """Return the sets of records that a job counts, each reported alike."""
     own = [release.source for release, _ in needed]
     # Common records are at all releases in use, not only at the needed ones.
     sources = own if spec.records == "any" else [release.source for release in releases]

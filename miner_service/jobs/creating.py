@@ -73,7 +73,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
 def settled(
     services: Services, session: Session, study: str, wanted: JobSpec
 ) -> tuple[JobSpec, PreparedJob]:
-    """Return a specification with all options chosen, and the prepared job. Raises as `create`."""
+    """Return a specification with all options chosen, and the prepared job; see `create`."""
     if getattr(wanted, "records", "identical") is None:
         people = study_message(find_study(session, study)).people
         wanted = wanted.model_copy(update={"records": default_records(people)})

@@ -16,6 +16,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from miner_service.logs import configure
 from miner_service.settings import Settings, utc_now
 from miner_service.store.queue import Lease, give_back, leased, note_progress
 from pramana_core.errors import NotReady, StorageFull
@@ -28,7 +29,7 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # A process that forks must not have the thread that Arrow starts when it is loaded.
+    # A forking process must not have the background thread that Arrow starts at import.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 _SLACK = 256 << 20
@@ -59,6 +60,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     from miner_service.services import open_services
 
     end_with_parent()
+    configure(settings.log_format)
     # Ctrl-C reaches all processes of a terminal, but only the supervisor may end a run.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICER)
@@ -87,8 +89,8 @@ def bound_memory(job_bytes: int) -> None:
 
 
 def _end_first() -> None:
-    """Let the kernel, where memory runs out, end this process and not the service."""
-    with suppress(OSError):  # there is no such file on other systems than Linux
+    """Make the kernel kill this process rather than the service when memory runs out."""
+    with suppress(OSError):  # the file exists only on Linux
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 

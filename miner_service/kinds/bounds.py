@@ -65,7 +65,7 @@ class Extent(NamedTuple):
 
 
 def weighs_reports(spec: CountsSpec) -> bool:
-    """Whether the estimator weights single reports, each of which must have all variables."""
+    """Whether the estimator weights single reports; then each report must have all variables."""
     return spec.estimator in ("moment", "sum")
 
 

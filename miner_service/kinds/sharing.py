@@ -162,7 +162,7 @@ def _draw(message: ModelSharingMessage) -> str:
 
 
 def _picture(model: GlobalModel) -> str | None:
-    """Return the picture of a tree; None for a large tree or another model."""
+    """Return the picture of a tree; None for a very large tree or another kind of model."""
     if isinstance(model, SharedTree) and len(model.leaves) * model.schema.classes <= MOST_DRAWN:
         return draw_shared_tree(model).svg()
     return None

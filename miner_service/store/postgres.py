@@ -111,7 +111,7 @@ def parse_address(address: str) -> URL:
         url = make_url(address)
     except (ArgumentError, ValueError):
         url = None
-    # A second @ belongs to the password, part of which would be shown as the host.
+    # A second @ belongs to the password, which would partly be shown as the host.
     if (
         url is None
         or url.drivername.partition("+")[0] not in SCHEMES

@@ -121,9 +121,7 @@ class Calls:
                 return kind.model_validate_json(response.content)
             except ValidationError:
                 # The parser's error would quote the answer.
-                raise self.not_a_miner(
-                    f"answered {method} {path} with an unexpected message"
-                ) from None
+                raise self.not_a_miner(f"answered {method} {path} with another message") from None
         problem = read_problem(response.content)
         if problem is None:
             raise self.not_a_miner(
@@ -143,7 +141,7 @@ class Calls:
                 response = self._client.request(method, path, **options)
             except httpx.TransportError as error:
                 if attempt == attempts:
-                    raise self._gave_up(attempt, type(error).__name__) from None
+                    raise self._gave_up(attempt, _why(error)) from None
                 pause = delay
             else:
                 if response.status_code not in _BUSY or attempt == attempts:
@@ -178,6 +176,14 @@ class Calls:
             where=self.url,
             remedy=self._remedy,
         )
+
+
+def _why(error: BaseException) -> str:
+    """Return why a request failed: OpenSSL's reason for a rejected certificate, or the class."""
+    cause: BaseException | None = error
+    while cause is not None and not hasattr(cause, "verify_message"):
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__ if cause is None else str(cause.verify_message)
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
@@ -308,6 +314,5 @@ def _refused(problem: ProblemDetail) -> Refused:
 
 
 _REMEDIES: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "Get a new invitation from the study's operator and run `owner-agent"
-    " join`."
+    HTTPStatus.UNAUTHORIZED: "Ask the operator for a new invitation, then run `owner-agent join`."
 }
