@@ -1,8 +1,7 @@
 """`make compose`: the containers of this folder rehearsed from nothing, in an engine of their own.
 
-As root on Debian with mmdebstrap it makes an engine's file system from packages, enters it with its
-own mounts and network, and builds the last commit, cloned under umask 077. No registry is asked.
-Nothing of the machine changes but `~/.cache/pramana-compose`, where packages and images are kept.
+`deploy/engine.py` runs it. It builds the images on stand-ins of what a registry would give, kills
+containers while owners publish and while jobs run, and compares the models with an undisturbed one.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,23 +21,6 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, HTTPSHandler, Request, build_opener, urlopen
 
-HERE = Path(__file__).resolve().parent.parent
-KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "pramana-compose"
-SERVICES = "caddy,postgresql-17"
-SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
-PYTHON = "python3,python3-venv,ca-certificates"
-ENGINE = "docker.io,docker-cli,docker-compose,docker-buildx,iptables,openssl,procps"
-PACKAGES = {"root": f"{PYTHON},{ENGINE}", "python.tar": PYTHON, "services.tar": SERVICES}
-ENTER = """set -e
-cd root && mount --bind . . && cd "$PWD"
-mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev
-mount -t tmpfs run run
-umount sys/fs/cgroup/unified 2>/dev/null || true
-mkdir -p mnt work && mount --bind .. work
-pivot_root . mnt && umount -l mnt && ip link set lo up
-cd /work/source && exec python3 -u deploy/rehearse.py inside"""
-DOCKERD = "dockerd --data-root /work/engine --exec-root /run/engine --cgroup-parent rehearsal"
-WHEELS = "python3 -m http.server -d /work/wheels 8099"
 REACHED = """import socket, sys
 socket.setdefaulttimeout(3)  # 111: it is reached, though nobody listens
 print(*(a for a in sys.argv[1:] if socket.socket().connect_ex((a, 8100)) in (0, 111)))"""
@@ -58,33 +38,6 @@ def run(*words: object, check: bool = True, **more: Any) -> str:
     done = subprocess.run(line, text=True, check=False, stdout=subprocess.PIPE, **more)
     assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
     return done.stdout
-
-
-def prepare() -> None:
-    """Make the file systems, the wheels and the clone."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
-    addresses = run("apt-get", "indextargets", "--format", "$(REPO_URI)", *debian).split()
-    mirror = next(address for address in addresses if "security" not in address)
-    for place, packages in PACKAGES.items():
-        if not (KEPT / place).exists():
-            run("rm", "-rf", part := KEPT / f"part-{place}")
-            wanted = ("--variant=minbase", f"--include={packages}")
-            run("mmdebstrap", "--quiet", *wanted, SUITE, part, mirror)
-            part.rename(KEPT / place)
-    # The engine's Python, on this machine's network and with this machine's settings of pip.
-    root = KEPT / "root"
-    (loader,) = root.glob("lib64/ld-linux-*.so.*")
-    (libraries,) = root.glob("usr/lib/*-linux-gnu")
-    (pip,) = root.glob("usr/share/python-wheels/pip-*.whl")
-    python = (loader, "--library-path", libraries, root / "usr/bin/python3", pip / "pip")
-    get = (*python, "download", "--quiet", "--only-binary=:all:", "--dest", KEPT / "wheels")
-    more = {"env": {**os.environ, "PYTHONHOME": str(root / "usr")}, "stderr": subprocess.DEVNULL}
-    run(*get, "--require-hashes", "-r", HERE / "requirements-runtime.lock", **more)
-    run(*get, "setuptools>=77", **more)
-    run("rm", "-rf", KEPT / "source")
-    run("git", "clone", "-q", HERE, KEPT / "source", umask=0o077)
-    os.environ["PRAMANA_REVISION"] = run("git", "-C", HERE, "rev-parse", "HEAD").strip()
 
 
 def step(name: str) -> None:
@@ -312,32 +265,15 @@ def keep_in_postgresql(token: str, model: Any) -> None:
 
 
 def main() -> None:
-    """Prepare on this machine, then rehearse inside."""
-    absent = [tool for tool in ("mmdebstrap", "unshare", "git") if shutil.which(tool) is None]
-    if sys.argv[1:] == ["inside"]:
-        with (log := Path("/work/engine.log")).open("w") as file:
-            for line in (DOCKERD, WHEELS):  # They end with this process, the first of its space.
-                subprocess.Popen(line.split(), stdout=file, stderr=file)
-        until(lambda: "API listen" in log.read_text(), "the engine listens")
-        build()
-        publish()
-        token, model = demonstrate()
-        look()
-        for part in (restore, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
-            step(part.__name__.replace("_", " "))
-            part(token, model)
-        run("docker", "system", "prune", "--force", "--volumes")
-    elif os.geteuid() != 0 or absent:
-        print(f"make compose is skipped: it needs root, and {', '.join(absent) or 'its rights'}.")
-    else:
-        prepare()
-        step("packages, wheels and clone are there")
-        own = ("unshare", "-nmpf", "--kill-child", "--propagation", "private", "sh", "-c", ENTER)
-        ended = subprocess.run(own, cwd=KEPT, check=False).returncode
-        for folder in Path("/sys/fs/cgroup").glob("**/rehearsal"):
-            run("find", folder, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";", check=False)
-        step("failed" if ended else "done")
-        sys.exit(ended)
+    """Do all of it."""
+    build()
+    publish()
+    token, model = demonstrate()
+    look()
+    for part in (restore, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
+        step(part.__name__.replace("_", " "))
+        part(token, model)
+    run("docker", "system", "prune", "--force", "--volumes")
 
 
 if __name__ == "__main__":
