@@ -103,8 +103,6 @@ def learn(token: str, *killed: str) -> Any:
     path = f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
     if killed:
         until(lambda: ask(path, token).get("state") == "running", f"{path} runs")
-        time.sleep(1)
-        assert ask(path, token)["state"] == "running"
     for service in killed:
         kill(service)
     model = until(lambda: ask(path, token).get("model"), f"{path} has a model")
@@ -140,7 +138,8 @@ def publish() -> None:
     compose("up", "--no-deps", "organizer")
     for owner in AGENTS:
         compose("up", "-d", "--no-deps", owner)
-        until(lambda: "publish" in compose("top", owner, check=False), f"{owner} publishes")  # noqa: B023
+        top = ("docker", "top", f"pramana-{owner}-1")
+        until(lambda: "publish" in run(*top, check=False), f"{owner} publishes")  # noqa: B023
         for killed in (owner, "miner") if owner == "laboratory" else (owner,):
             kill(killed)
         well("miner", owner)
