@@ -37,7 +37,7 @@ class AuditLog:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Run a change that is logged afterwards. Raises StorageFull before the change starts."""
+        """Enclose a change that is logged afterwards. Raises StorageFull before it if necessary."""
         self.require_room()
         yield
 
@@ -51,11 +51,15 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry with the time, or nothing at all. Raises LimitExceeded, StorageFull."""
+        """Append an entry with the time, or else nothing. Raises LimitExceeded,
+        StorageFull.
+        """
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
-            raise LimitExceeded(f"An audit entry has at most {LONGEST} bytes; shorten its texts.")
+            raise LimitExceeded(
+                f"An audit entry may have at most {LONGEST} bytes; shorten its texts."
+            )
         with self._lock, storing(_WHAT):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             try:

@@ -28,7 +28,6 @@ _SHOWN = 10
 
 
 def _short(values: tuple[object, ...]) -> str:
-    """Return a tuple as printed: a long one shows its first items and its length."""
     if len(values) <= _SHOWN:
         return repr(values)
     return f"({', '.join(map(repr, values[:_SHOWN]))}, ... {len(values):,} in all)"
@@ -241,5 +240,5 @@ class Domain:
         return Domain(tuple(self[name] for name in names))
 
     def join(self, other: Domain) -> Domain:
-        """Return this domain followed by another one; the two share no name."""
+        """Return the domain of these variables followed by those of `other`, with other names."""
         return Domain(self.variables + other.variables)

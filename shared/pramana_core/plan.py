@@ -245,13 +245,12 @@ class Plan:
 
 
 def _summary(block: Block) -> str:
-    """Return a block's names and a short description of its channel."""
     names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
     return f"{names}: {block.channel.describe()}"
 
 
 def _coordinated(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks in order; those of one coin are joined at the first one's position."""
+    """Return the blocks in order; blocks of the same coin are joined where the first one was."""
     together: dict[str, list[tuple[Block, Coordinated]]] = {}
     made: list[list[tuple[Block, Coordinated]] | Block] = []
     for block in blocks:

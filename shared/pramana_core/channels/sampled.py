@@ -49,13 +49,13 @@ _RESTRICTED = 64
 
 @dataclass(frozen=True)
 class _Part:
-    """Choices of the same variables, which reports do not distinguish."""
+    """The choices of one set of variables; a report does not show which of them was used."""
 
     choices: tuple[Choice, ...]
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) if the choices together act as a I + b 11': one step instead of one for each."""
+        """(a, b) if the choices together act as a I + b 11', which avoids a step for each choice."""
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -64,7 +64,7 @@ class _Part:
         return float(known[0]), float(known[1])
 
     def act(self, turn: str, tensor: Tensor) -> Tensor:
-        """Return P' x ("apply") or P x ("apply_adjoint") along the first axis, P weighted."""
+        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis for the weighted sum P."""
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -77,7 +77,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class Sampled(DecodedTransition):
-    """Reports one choice of variables with probability `weight` / 2^32 and withholds the others.
+    """Reports a choice of variables, with probability `weight` / 2^32, and withholds the others.
 
     A variable of K categories has K + 1 reported codes; the last means "withheld". If the
     weights sum to less than 1, some records report nothing.
@@ -133,12 +133,12 @@ class Sampled(DecodedTransition):
     def _require_fitting(
         self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
     ) -> None:
-        """Check a choice; `fitting` has the channels (by identity) and sizes that passed."""
+        """Check a choice; `fitting` caches the valid channels (by identity) with their sizes."""
         axes = choice.axes
         inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
         if not inside or axes[-1] >= len(self.sizes):
             raise ChannelError(
-                f"Choice {index} names the variables {list(axes)}; it must name some of the"
+                f"Choice {index} lists the variables {list(axes)}; it must list one or more of the"
                 f" {len(self.sizes)} variables in ascending order.",
                 where=f"choice {index}",
             )
@@ -175,7 +175,6 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _parts(self) -> tuple[_Part, ...]:
-        """The choices, grouped by their variables."""
         by_axes: dict[tuple[int, ...], list[Choice]] = {}
         for choice in self.choices:
             by_axes.setdefault(choice.axes, []).append(choice)
@@ -183,7 +182,6 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _holding(self) -> tuple[tuple[int, ...], ...]:
-        """The indices, ascending, of the choices that report each variable."""
         holding: list[list[int]] = [[] for _ in self.sizes]
         for index, choice in enumerate(self.choices):
             for axis in choice.axes:
@@ -212,7 +210,7 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def silent(self) -> int:
-        """The probability, over `RESOLUTION`, that nothing is reported."""
+        """The probability that nothing is reported, times `RESOLUTION`."""
         return RESOLUTION - sum(choice.weight for choice in self.choices)
 
     def place(self, choice: Choice) -> tuple[slice | int, ...]:
@@ -328,7 +326,7 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the cached equal of `made`, which may have computed its decoder."""
+        """Return the cached channel that equals `made`, if any; it may have computed its decoder."""
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))

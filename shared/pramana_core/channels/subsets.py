@@ -36,7 +36,7 @@ _Size = Annotated[int, Ge(3), Le(CATEGORIES)]
 
 @dataclass(frozen=True)
 class SubsetSelection(Transition):
-    """Reports a subset of the categories that contains the true category more often than chance.
+    """Reports a subset of the categories that contains the true category more often than by chance.
 
     Subset selection (Ye and Barg 2018) with 64 published subsets D_j of Z_K and all their shifts
     instead of all subsets. A report is the code j K + y. j is uniform, and y = x + e modulo K for
@@ -85,7 +85,8 @@ class SubsetSelection(Transition):
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> SubsetSelection | Symmetric:
-        """Build the most accurate channel of amplification `gamma`; symmetric for subsets of one.
+        """Build the most accurate channel of amplification `gamma`; symmetric if the subset size is
+        1.
 
         Rounding never raises the amplification above `gamma`.
 
@@ -129,7 +130,9 @@ class SubsetSelection(Transition):
 
     @property
     def shifts(self) -> npt.NDArray[np.int64]:
-        """The shifts of each subset, 64 x K: those inside come first, each part ascending."""
+        """The shifts of each subset, 64 x K: those inside it, then those outside it, each
+        ascending.
+        """
         return _shifts(self.size, self.chosen)
 
     @property
@@ -141,7 +144,6 @@ class SubsetSelection(Transition):
 
     @cached_property
     def _law(self) -> npt.NDArray[np.complex128]:
-        """The Fourier transform of the probabilities of each subset's shifts, 64 x (K // 2 + 1)."""
         inside, outside = self.likelihoods
         return np.fft.rfft(np.where(self.members, inside, outside) / SUBSETS)
 
@@ -241,7 +243,6 @@ def best_subset(size: int, gamma: float) -> int:
 
 @lru_cache(maxsize=32)
 def _shifts(size: int, chosen: int) -> npt.NDArray[np.int64]:
-    """Return the read-only array `SubsetSelection.shifts`."""
     found = np.empty((SUBSETS, size), dtype=np.int64)
     for subset, row in enumerate(found):
         digest = hashlib.shake_256(f"{size},{chosen},{subset}".encode()).digest(8 * size)

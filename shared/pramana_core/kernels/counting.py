@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 16
 """The most records that numpy counts at once, unless a table has more cells."""
 
 _NUMPY, _NUMPY_AXIS, _LOOP = 1.5e-9, 1.2e-9, 0.8e-9
-"""Approximate seconds per record and table for numpy, for each axis in numpy, and for a loop."""
+"""Approximate seconds per record and table: for numpy, per further axis, for a compiled loop."""
 
 _BYTE = 256
 """The number of codes that fit into one byte."""
@@ -128,7 +128,7 @@ class _Layout:
         return found
 
     def let_go(self, start: int, stop: int) -> None:
-        """Release the pages of mapped files that were read from this process's memory."""
+        """Drop the memory pages of mapped files that hold the records `start` to `stop`."""
         for column in self.columns:
             if isinstance(column, np.memmap) and column.mode != "c":
                 _let_go(column, start, stop)
@@ -156,7 +156,7 @@ class _Layout:
 
 
 def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
-    """Release the pages of a mapped file's range, which would count as the process's memory."""
+    """Drop a mapped file's pages, which would count as memory of the process."""
     part, file = column[start:stop], getattr(column, "_mmap", None)
     if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
         return
