@@ -55,7 +55,7 @@ class _Part:
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) if the choices together act as a I + b 11', which avoids a step for each choice."""
+        """(a, b) if the choices together act as a I + b 11', which saves a step for each choice."""
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -64,7 +64,7 @@ class _Part:
         return float(known[0]), float(known[1])
 
     def act(self, turn: str, tensor: Tensor) -> Tensor:
-        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis for the weighted sum P."""
+        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis for the summed P."""
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -326,7 +326,7 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the cached channel that equals `made`, if any; it may have computed its decoder."""
+        """Return the cached channel that equals `made`; it may have computed its decoder."""
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))

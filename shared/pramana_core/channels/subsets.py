@@ -130,9 +130,7 @@ class SubsetSelection(Transition):
 
     @property
     def shifts(self) -> npt.NDArray[np.int64]:
-        """The shifts of each subset, 64 x K: those inside it, then those outside it, each
-        ascending.
-        """
+        """The shifts of each subset, 64 x K: those inside, then those outside, each ascending."""
         return _shifts(self.size, self.chosen)
 
     @property
