@@ -51,9 +51,7 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry with the time, or else nothing. Raises LimitExceeded,
-        StorageFull.
-        """
+        """Append a whole entry with the time, or raise LimitExceeded or StorageFull."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:

@@ -40,7 +40,7 @@ _ROUGHLY, _ROUGH_SHARE = 1e-2, 1e-3
 _FEW_STEPS, _SMALL = 30, 64
 _INSIDE = 0.02
 _LEAST = 5.0
-"""The expected records of a cell below which its error does not describe that of a score."""
+"""The expected records of a cell below which its error does not determine a score's error."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class ReportedTable:
 class ConditionalIndependence(Independence):
     """The likelihood ratio of dependence against independence of X and Z given other variables.
 
-    `left`, `right` and `given` are the axes of X, Z and the given variables. Others are summed out.
+    `left`, `right` and `given` are the axes of X, Z and the given variables. Other axes are summed
+    out.
     """
 
     table: ReportedTable
@@ -127,7 +128,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds after a few steps: at most twice the gain of their last half remains."""
+        """Bounds of `null_log_likelihood`, from the gain of the last of a few steps."""
         if self.table.plain or math.prod(self._shape) <= _SMALL:
             return (self.null_log_likelihood,) * 2
         near = climb(

@@ -41,7 +41,7 @@ LISTED_ROWS = 1024
 """The largest matrix of a channel whose variables are examined, in rows."""
 
 HINT = 1.0
-"""The standard deviations beyond chance from which bets are made."""
+"""The excess over chance, in standard deviations, above which bets are made."""
 
 STEPS = 300
 """The most steps towards the most likely table; bets are fair wherever the climb ends."""
@@ -77,7 +77,7 @@ class Plausibility:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the release is marked; an honest one is with probability at most `RATE`."""
+        """Whether the release is marked; for an honest one, the probability is at most `RATE`."""
         return reaches(RATE, self.p_value)
 
     @property
@@ -93,7 +93,7 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
     """Weigh the evidence that reports do not come from a plan's declared channels.
 
     All single variables are examined and up to `PAIRS` pairs, chosen from the plan alone. The order
-    of the reported codes must not depend on the draws; the order of pseudonyms does not.
+    of the records must not depend on their draws; the order of pseudonyms is such an order.
     """
     chosen, left_out = _tables(plan)
     names = [tuple(named(axes)) for axes in chosen]

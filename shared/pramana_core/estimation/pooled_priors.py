@@ -58,7 +58,7 @@ def shrunk(number: int, kind: Kind) -> tuple[Tensor, Tensor]:
 
 
 def solved(matrix: Tensor, right: Tensor) -> Tensor:
-    """Return matrix^-1 right for a symmetric matrix. LinAlgError unless positive definite."""
+    """Return matrix^-1 right for a symmetric matrix; raise LinAlgError unless positive definite."""
     _, found, info = lapack.dposv(matrix, right, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("The matrix is not positive definite.")
@@ -75,7 +75,7 @@ def divided(root: Tensor, right: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
-    """An estimated interaction: y (d), its covariance V and that of deviations, S, both (d, d)."""
+    """An estimated interaction y (d), its covariance V, and the prior's S, both (d, d)."""
 
     values: Tensor
     covariance: Tensor

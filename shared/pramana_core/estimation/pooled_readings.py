@@ -49,8 +49,9 @@ COUNTED_CELLS = 1 << 16
 class Decoder:
     """The estimator of a table's cells from a report.
 
-    `precision` is one over the error of a record's estimate, summed over the `cells`. The
-    distribution of reports is `mixture`, (a, b) for a I + b 11', or `listed` with its estimator.
+    `precision` is 1 / (the variance of one record's estimate, summed over the `cells`). The
+    distribution of reports is either `mixture`, (a, b) for a I + b 11', or `listed` with its
+    estimator.
     """
 
     precision: float
@@ -60,7 +61,7 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows), or None."""
+        """The probability of each report (columns) given each cell (rows), or None if unlisted."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -83,7 +84,7 @@ class Decoder:
 
     @classmethod
     def mixing(cls, a: float, b: float, cells: int) -> Decoder:
-        """Return the decoder of a mixture."""
+        """Return the decoder of reports with the distribution a I + b 11'."""
         spread = ((1 - b) ** 2 + (cells - 1) * b**2) / a**2 - 1 / cells
         return cls(1 / max(spread, 1e-12), cells, mixture=(a, b))
 
@@ -120,7 +121,7 @@ class Reading:
         if self.decoder.law is not None:
             found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
             return found
-        # Other variables affect it, so the observed counts plus one of each report replace it.
+        # Other variables affect the law, so the observed counts plus one of each report replace it.
         return (self.counts + 1) / (self.records + len(self.counts))
 
     def spread(self, law: Tensor) -> Tensor:
@@ -184,9 +185,9 @@ class Readings:
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
     def of(self, names: Sequence[str]) -> PooledReadings | None:
-        """Return the pooled readings of a table, cells in C order of `names`, or None.
+        """Return the pooled readings of the table over `names`, with its cells in C order, or None.
 
-        None means that no record's reports separate all its cells.
+        None means that no record's reports distinguish all cells of the table.
         """
         found = [reading for source in self._sources for reading in source.readings(names)]
         readings = [reading for reading in found if reading.records > 0]

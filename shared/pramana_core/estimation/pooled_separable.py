@@ -32,8 +32,6 @@ seconds at 400 cells and 30 at 2,560.
 
 @dataclass(frozen=True, eq=False)
 class _Turned:
-    """One variable's part of the directions; see the module."""
-
     taken: Tensor
     spread: Tensor
     ratios: Tensor
@@ -64,7 +62,7 @@ class _Turned:
 
 @dataclass(frozen=True, eq=False)
 class SeparatePair:
-    """A pair whose readings are all mixtures."""
+    """A pair of variables whose readings are all mixtures."""
 
     pooled: PooledReadings
     sides: tuple[Single, Single]
@@ -155,7 +153,6 @@ class SeparatePair:
 
     @staticmethod
     def _among(noise: Tensor, each: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return E D^-1 E' of the categories of both variables, and E 1 / |D|."""
         rows, columns = noise.shape
         found = np.zeros((rows + columns, rows + columns))
         np.fill_diagonal(
@@ -170,7 +167,6 @@ class SeparatePair:
         return found, sums / np.sqrt(noise.sum())
 
     def _noise(self, law: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
-        """Return D, D with a record's weight in each variable, and the variables' covariance."""
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
         for weight, reading in zip(self.pooled.weights, self.pooled.readings, strict=True):

@@ -58,7 +58,7 @@ class PooledIndependence(Independence):
         return float(0.5 * np.square(self._whitened @ self.difference).sum())
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio with normal deviates of the difference's error, shape (draws,)."""
+        """Return the ratio for normal deviates with the difference's covariance, shape (draws,)."""
         noise = rng.standard_normal((draws, self.root.shape[1])) @ self.root.T
         turned = (self.difference + noise) @ self._whitened.T
         found: Tensor = 0.5 * np.square(turned).sum(axis=1)
@@ -256,7 +256,6 @@ class PooledTables:
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
-        """Return the functions of a set's interaction, over the cells of more variables."""
         factors = [
             self._laws.single(name).functions
             if name in part
@@ -352,7 +351,6 @@ def _root(covariance: Tensor) -> Tensor:
 
 
 def _turned(table: FactoredTable, domain: Domain) -> FactoredTable:
-    """Return the table with its axes in a domain's order."""
     if table.domain.names == domain.names:
         return table
     order = [table.domain.axis(name) for name in domain.names]

@@ -74,7 +74,6 @@ def _of_source(
 
 
 def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return the estimators of an axis's cells that have the given categories, one per row."""
     sizes = [v.size for v in axis.kept]
     chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
     cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
@@ -141,7 +140,7 @@ class WeighingPass:
     def counted(
         self, codes: Mapping[str, npt.NDArray[np.integer]], times: npt.NDArray[np.int64] | int = 1
     ) -> npt.NDArray[np.int64]:
-        """Return the same for records given by their codes, each counted `times`."""
+        """Return the pass's result for records given by their codes, each counted `times`."""
         weights = np.ones(len(codes[self.columns[0]]))
         for names, sizes, factor in self.factors:
             weights *= factor[_cell(codes, names, sizes)]

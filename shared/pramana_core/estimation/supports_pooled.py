@@ -121,7 +121,6 @@ class PooledSupports:
         return _Shares(self._single[0][itemsets], pair, weight, rest, spread)
 
     def _look_up(self, first: Indices, second: Indices) -> None:
-        """Read some pairs of items from their tables."""
         for one, other in np.unique(
             np.column_stack([self._axes[first], self._axes[second]]), axis=0
         ):

@@ -124,7 +124,6 @@ class EstimatedTable(MarginalTable):
 
     @cached_property
     def _excess(self) -> float:
-        """The value (A - 1) / N."""
         each = [source.records for source in self.sources]
         return float(excess_of(self.factors, each)) / self.records
 
