@@ -37,7 +37,7 @@ CUBE_CELLS = 1 << 20
 """The most cells of a cube that is counted once; every marginal is then a sum over it."""
 
 KEPT_CELLS = 1 << 22
-"""Otherwise the most recent tables are cached up to this total number of cells (32 MB)."""
+"""Without a cube, the most recent tables are cached up to this total of cells (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
 """The most cells of a marginal table (half a gigabyte of counts)."""
@@ -58,7 +58,7 @@ class ReportTables(Protocol):
 
 
 class Independence(ABC):
-    """Evidence against the independence of variables given others: an exact `ratio`, or bounds."""
+    """Evidence against the independence of variables given others: `ratio`, or its bounds."""
 
     @property
     @abstractmethod
@@ -106,7 +106,7 @@ class Independence(ABC):
 
 
 class Explanation(NamedTuple):
-    """A network's largest log-likelihood of whole records, in nats, and its free parameters."""
+    """The largest log-likelihood of whole records under a network, and its parameter count."""
 
     parameters: int
     log_likelihood: float
@@ -171,7 +171,7 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """For each model that tables come from, a test whether the reports contradict it."""
+        """A test for each model that tables come from: whether the reports contradict the model."""
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
@@ -191,8 +191,9 @@ def _require_small(shape: Sequence[int]) -> None:
 class RecordTables(ABC):
     """Counts of reported codes over any subset of some records' columns.
 
-    If the product of `sizes` is at most `CUBE_CELLS`, columns are read once, otherwise whenever new
-    tables are requested. One pass counts tables with up to `pass_cells` cells together.
+    If the product of `sizes` is at most `CUBE_CELLS`, columns are read once. Otherwise they are
+    read whenever new tables are requested. One pass counts tables that have up to `pass_cells`
+    cells together.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS
@@ -261,9 +262,9 @@ class RecordTables(ABC):
 class ReportedCounts(RecordTables):
     """Counts of reported codes over any subset of columns, in memory or memory-mapped files.
 
-    `rows` returns the row numbers of these records among all, for any division into pieces; by
-    default they are the first rows. Raises EmptyTable: there are no records. DomainError: a column
-    has no size, or lengths differ.
+    `rows` returns the positions of these records in the whole table, which do not depend on how it
+    is divided into pieces; by default they are 0 to N - 1. Raises EmptyTable: there are no records.
+    DomainError: a column has no size, or lengths differ.
     """
 
     def __init__(
@@ -309,7 +310,6 @@ class ReportedCounts(RecordTables):
 
 
 def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
-    """Return margins of a table, each over some of its axes in the given order."""
     found = []
     for places in wanted:
         left, table = sorted(places), cube
@@ -322,7 +322,7 @@ def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:
-    """Yield groups of tables to count in one pass, each of at most `most` cells unless single."""
+    """Yield groups of tables, each for one pass; a group of several has at most `most` cells."""
     some: list[Places] = []
     cells = 0
     for table in tables:

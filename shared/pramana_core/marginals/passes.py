@@ -45,7 +45,8 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` has a record and at least these columns. An exception from `tick` stops the count.
+        `reports` has one or more records and at least the columns `names`. An exception from `tick`
+        stops the count.
         """
 
 
@@ -105,7 +106,7 @@ class PartitionedCounts(RecordTables):
         self._run, self._tick = run, tick
 
     def counted(self, task: Pass[T], tick: Tick = no_cancel) -> T:
-        """Return a pass's counts of all records. Raises UnknownVariable, and as the runner."""
+        """Return a pass's counts of all records. Raises UnknownVariable and the errors of `run`."""
         for name in task.names:
             self._require(name)
         return self._run(task, self._tick if tick is no_cancel else tick)
@@ -126,7 +127,6 @@ class RecordCount:
     names: tuple[str, ...]
 
     def __call__(self, reports: ReportedCounts, _tick: Tick, /) -> int:
-        """Return the number of records."""
         return reports.records
 
 
@@ -184,7 +184,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, `threads` at a time; None if they are empty."""
+    """Return a pass's counts of readable pieces, `threads` at a time; None if all are empty."""
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -230,7 +230,7 @@ Counts = npt.NDArray[np.int64]
 SetCounts = Mapping[tuple[int, ...], Counts]
 
 _KEYS = 1 << 62
-"""Sets have numbers below this limit; if there are too many sets, they are compared directly."""
+"""The limit of integer keys for sets; if more sets are possible, rows are compared instead."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def grouped(
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
 ) -> dict[tuple[int, ...], Counts]:
-    """Count records by the set of columns that they report: a code equal to the size is "withheld".
+    """Count records by the set of columns that they report; a code equal to the size is "withheld".
 
     Returns int64 counts by set, with an axis for each variable; sets that no record reports may be
     missing. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than

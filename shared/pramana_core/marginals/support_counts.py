@@ -63,7 +63,8 @@ class _Counts:
 class SupportCounts(_Counts):
     """The estimated number of records that contain each of n itemsets.
 
-    `counts` and the two variances have shape (n,) and may be negative; `variance` corrects that.
+    `counts` and the two variances have shape (n,) and may be negative; the method `variance`
+    corrects negative variances.
     """
 
     def variance(self, *, population: bool) -> Floats:

@@ -105,7 +105,7 @@ class Section:
 class Report:
     """A report: a title, `sections` for people, `numbers` as JSON for scripts, a final line `foot`.
 
-    `beside` contains further files to write: their text by suffix.
+    `beside` has further files to write: the text of each, by the suffix of its name.
     """
 
     title: str

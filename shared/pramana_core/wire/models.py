@@ -78,11 +78,11 @@ class LinkMessage(Message):
 class LackOfFitMessage(Message):
     """A test whether the reports contradict the pooled tables that supplied counts.
 
-    Interactions of at most `order` of the `variables` are tested against interactions of one more.
-    `statistic` is the ratio of the reports' deviation to its expectation under the model;
-    `degrees_of_freedom` times `statistic` is near a chi-square. These two and the `p_value` are
-    null if no test is possible; `reason` says why. `warning` is a sentence if the reports do not
-    fit.
+    Interactions of at most `order` of the `variables` are tested against interactions of one more
+    variable. `statistic` is the ratio of the reports' deviation to its expectation under the model;
+    `degrees_of_freedom` times `statistic` is near a chi-square. `statistic`, `degrees_of_freedom`
+    and `p_value` are null if no test is possible; `reason` says why. `warning` is a sentence if the
+    reports do not fit.
     """
 
     variables: list[str]
@@ -95,7 +95,7 @@ class LackOfFitMessage(Message):
 
 
 class FigureMessage(Message):
-    """A figure about a model, with its 95 % interval if it has one."""
+    """A measure of a model's quality, with its 95 % interval if there is one."""
 
     name: str
     value: float
@@ -105,7 +105,7 @@ class FigureMessage(Message):
 
 
 class WorthMessage(Message):
-    """An assessment of a model: a sentence, its figures, and the assumptions of their intervals.
+    """An assessment of a model: a sentence, its measures, and the assumptions of their intervals.
 
     A classifier has its expected accuracy, compared with the majority class and with the naive
     Bayes classifier of the same releases; a network, rules and a table have their findings,
@@ -211,8 +211,8 @@ class ItemsetMessage(Message):
     `items` are indices in the model's `items`. `support` is the raw estimate and may lie outside
     [0, 1]; `se_records` and `se_population` are its standard errors against the true records and
     their population. `interval` has the kind and confidence of the job; `verdict` compares it with
-    the minimum support. `chosen` shows whether the itemset counts as frequent. `p_value` is the
-    p-value of "this itemset or a subset of it is below the minimum".
+    the minimum support. `chosen` shows whether the itemset counts as frequent. `p_value` is for the
+    hypothesis that the support of the itemset or of a subset is below the minimum.
     """
 
     items: list[int]
@@ -252,8 +252,8 @@ class RuleMessage(Message):
 class AssociationRulesMessage(ModelHead):
     """Itemsets that are frequent or undecided, and the rules between the frequent ones.
 
-    `examined` counts all itemsets that were estimated. Those of `modelled_from` items or more are
-    estimated from a model of shorter itemsets.
+    `examined` counts all itemsets that were estimated. Itemsets of `modelled_from` items or more
+    are estimated from a model of shorter itemsets.
     """
 
     kind: Literal["association-rules"] = "association-rules"
@@ -265,7 +265,7 @@ class AssociationRulesMessage(ModelHead):
 
 
 class DocumentMessage(ModelHead):
-    """A model with a document."""
+    """A model whose content is a document."""
 
     kind: str
     document: Annotated[
@@ -379,7 +379,7 @@ class ModelEntry(Message):
 
 
 class DashboardStudy(Message):
-    """One study on the dashboard."""
+    """A study as the dashboard shows it."""
 
     study: Study
     owners: list[Owner]

@@ -77,8 +77,7 @@ class StudyPlanView(Message):
 
     @classmethod
     def of(cls, study: str, plan: StudyPlan) -> StudyPlanView:
-        """Return the consequences of a study plan. Raises LimitExceeded: a loss is too costly to
-        compute."""
+        """Return the consequences of a study plan. Raises LimitExceeded: a loss is too complex."""
         return cls(
             study=study,
             digest=plan.digest,
