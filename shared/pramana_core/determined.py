@@ -65,7 +65,6 @@ class _Pair:
         self.counts = np.bincount(places, weights, len(self.keys)).astype(np.int64)
 
     def errors(self) -> int:
-        """Return how many records differ from the most frequent second code of their first code."""
         starts = np.flatnonzero(np.diff(self.keys // self.size, prepend=-1))
         return int(self.counts.sum() - np.maximum.reduceat(self.counts, starts).sum())
 
@@ -100,7 +99,7 @@ class PairCounts:
 
 
 def _given_away(pair: _Pair) -> float | None:
-    """Return the share of right guesses if a column reveals the other one, else None."""
+    """Return the share of right guesses if the first column reveals the second, else None."""
     there = pair.counts > 0
     if not there.any():
         return None

@@ -98,7 +98,6 @@ class Variable:
         return f"Variable(name={self.name!r}, categories={_short(self.categories)}{words})"
 
     def _listed(self) -> tuple[str, ...]:
-        """Return the categories as a tuple of texts. Raises DomainError."""
         given: object = self.categories
         if not isinstance(self.name, str):
             raise DomainError(f"A variable's name must be text, not {self.name!r}.")

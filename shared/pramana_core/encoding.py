@@ -82,7 +82,7 @@ class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
     A cell matches an equal label first, then the only label that it may spell differently (1 as
-    1.0, True as true or 1), then the interval that contains its number. Text is stripped and in
+    1.0, True as true or 1), then the interval that contains its number. Text is stripped, in
     Unicode NFC.
     """
 

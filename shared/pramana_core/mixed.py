@@ -117,8 +117,8 @@ class CategoricalColumn:
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
         """Return the same values coded by other labels.
 
-        Raises UnknownCategory for values that are not in `labels`; `unknown` and `remedy` are parts
-        of the message.
+        Raises UnknownCategory for values not in `labels`; its message contains `unknown` and
+        `remedy`.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]

@@ -59,8 +59,8 @@ class StudyPlan:
     """The owners' variables, as (name, variables) in the study's order, and the sets to report.
 
     `sets` are in the order of their ranges of the coin. The digest covers names, categories and
-    integers. Raises PlanError: repeated owners or variables, a set that does not fit, or weights
-    that sum to over 1.
+    integers. Raises PlanError: repeated names, a set that does not fit, or weights that sum to over
+    1.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]
@@ -201,8 +201,7 @@ class StudyPlan:
         """Yield a description of each way in which a release's plan departs from this study plan.
 
         A release follows the study plan if its randomized blocks are exactly the owner's part.
-        Columns outside the plan may be public or withheld; any other column would add to the stated
-        loss.
+        Columns outside the plan may be public or withheld; any other column would add to the loss.
         """
         wanted = self.block(owner) if self.reports(owner) else None
         found = False

@@ -78,8 +78,7 @@ def ascending(
 def levels(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.float64]:
-    """Return levels 0, 1, ... of N values from the smallest up; values of one level tie, NaN stays
-    NaN.
+    """Return levels 0, 1, ... of N values from the smallest up; values of a level tie, NaN stays.
 
     A level contains the values that exceed its smallest value by at most `tie` times the largest
     finite value, or `scale` if larger. Values within a thousandth of a tie always share a level.

@@ -193,8 +193,7 @@ class Transition(ABC):
 
     @property
     def exact_mixture(self) -> tuple[Fraction, Fraction] | None:
-        """The probabilities of the true report and of each other report, or None without a
-        `mixture`.
+        """The probabilities of the true report and of each other one, or None without a `mixture`.
 
         A withheld variable has two equal probabilities, because its report reveals nothing.
         """
@@ -214,8 +213,7 @@ class Transition(ABC):
     def truthful(self) -> float:
         """The probability of a true report, or NaN if undefined.
 
-        This is the largest probability of any true category; for reported items, that an item is
-        unchanged.
+        This is the largest probability of any true category; for items, that an item is unchanged.
         """
         if self.replaced is not None:
             return 1 - self.replaced
@@ -497,8 +495,7 @@ def require_sizes(sizes: object) -> None:
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
     """Return a square joint channel summed over the reports of dropped variables, or None.
 
-    The result is None if the sums depend on true values of dropped variables; integers make this
-    exact.
+    It is None if the sums depend on true values of dropped variables; integers make this exact.
 
     Args:
         units: an n x n matrix over 2^32, where n is the product of `sizes`.

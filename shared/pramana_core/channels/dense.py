@@ -68,8 +68,7 @@ class Dense(ListedTransition, UnitTransition):
 
     @classmethod
     def from_probabilities(cls, rows: Sequence[Sequence[float]]) -> Dense:
-        """Build the channel from probabilities; rows are rounded to multiples of 2^-32 that sum to
-        1.
+        """Build the channel from probabilities; each row becomes multiples of 2^-32 that sum to 1.
 
         Raises:
             ChannelError: a probability is negative, or a row does not sum to 1 within 1e-9.
@@ -91,8 +90,7 @@ class Dense(ListedTransition, UnitTransition):
     def ternary(cls, p1: float, p2: float) -> Dense:
         """Build Ma's ternary symmetric randomization (figure 2.1b).
 
-        Each category is reported as the next one with probability `p1`, and as the one after with
-        `p2`.
+        Each category is reported as the next with probability `p1`, as the one after with `p2`.
         """
         keep = 1 - p1 - p2
         return cls.from_probabilities([[keep, p1, p2], [p2, keep, p1], [p1, p2, keep]])

@@ -83,7 +83,7 @@ class OneHot(ListedTransition):
     def from_gamma(cls, size: int, gamma: float) -> OneHot:
         """Build the most accurate channel of amplification `gamma`: (p / (1 - p))^2 <= gamma.
 
-        The exponent is 2 because two records differ in two items. Raises ChannelError if `gamma` is
+        The exponent is 2 as two records differ in two items. Raises ChannelError if `gamma` is
         below 1.
         """
         require_gamma(gamma)
@@ -251,7 +251,7 @@ class CutAndPaste(ListedTransition):
         """The exact gamma, from a report with all items of one record and no item of another.
 
         P[l, y] depends on y and on q, the number of items of l in y, through sum_z f_z C(q, z) /
-        C(m, z) rho^-z, which grows with q. Some report y has all items of l and no item of another
+        C(m, z) rho^-z, which grows with q. Some report y has all items of l and none of another
         record.
         """
         rho = Fraction(self.paste_units, RESOLUTION)
@@ -343,7 +343,6 @@ class CutAndPaste(ListedTransition):
         return along_axis(self.decoder().T, tensor, axis)
 
     def _weigh(self, tensor: Tensor, axis: int, weights: Tensor) -> Tensor:
-        """Sum the reports for each combination, weighted by the number of shared items."""
         source = np.moveaxis(tensor, axis, 0)
         rest = source.shape[1:]
         # The leading axis counts shared items; the variables' axes change from bits to categories.

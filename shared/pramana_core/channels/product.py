@@ -184,8 +184,7 @@ class Coordinated(Sampled):
 def pieces(
     spans: Sequence[Sequence[tuple[int, int]]],
 ) -> list[tuple[int, tuple[int | None, ...]]]:
-    """Return the joint choices of the owners' parts: the weight of each, and every owner's choice
-    in it.
+    """Return the joint choices of the owners' parts: each weight, and every owner's choice.
 
     `spans` are the ranges [start, end) of each owner's choices, ascending. The coin's range is cut
     at all their ends; pieces in which no owner reports are omitted. None marks an owner that

@@ -198,7 +198,6 @@ class Sampled(DecodedTransition):
         return not indices or bool(frozenset.intersection(*indices))
 
     def _require_listed(self, entries: int) -> None:
-        """Check that the product of the variables can be listed. Raises LimitExceeded."""
         if entries > APPLIED_ENTRIES:
             raise LimitExceeded(
                 f"The combinations of {len(self.sizes)} sampled variables are too many to list.",
@@ -255,7 +254,6 @@ class Sampled(DecodedTransition):
 
     @property
     def _identified(self) -> bool:
-        """Whether some choice reports all variables, which moment estimates need."""
         return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
 
     @cached_property
@@ -358,7 +356,6 @@ class Sampled(DecodedTransition):
         kept: Sequence[bool],
         made: dict[tuple[object, ...], Transition | None],
     ) -> Transition | None:
-        """Return a choice's channel restricted to some of its variables; `made` is a cache."""
         sizes = self._sizes_of(choice)
         key = (id(choice.channel), sizes, *kept)
         if key not in made:

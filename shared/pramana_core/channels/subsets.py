@@ -85,8 +85,7 @@ class SubsetSelection(Transition):
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> SubsetSelection | Symmetric:
-        """Build the most accurate channel of amplification `gamma`; symmetric if the subset size is
-        1.
+        """Build the most accurate channel of amplification `gamma`; symmetric for subset size 1.
 
         Rounding never raises the amplification above `gamma`.
 
@@ -147,7 +146,6 @@ class SubsetSelection(Transition):
 
     @cached_property
     def _powers(self) -> Tensor:
-        """The squared singular values of P, one for each frequency."""
         powers: Tensor = np.square(np.abs(self._law)).sum(axis=0)
         return powers
 

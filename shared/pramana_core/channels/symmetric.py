@@ -311,8 +311,7 @@ class RandomSymmetric(Symmetric):
 
     @classmethod
     def around_gamma(cls, size: int, gamma: float, share: float) -> RandomSymmetric:
-        """Build the channel around the gamma-diagonal matrix, alpha = `share` * gamma x (FRAPP
-        4.1).
+        """Build the channel with alpha = `share` * gamma x around the expected one (FRAPP 4.1).
 
         Raises:
             ChannelError: see `Symmetric.from_gamma`.

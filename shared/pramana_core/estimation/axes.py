@@ -113,8 +113,8 @@ class Stratum:
     def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
         """Return the variance, per record, of the moment estimate of a margin.
 
-        The margin sums over the axes `gone`. `true` is the distribution of the records, in the true
-        table's shape.
+        The margin sums over the axes `gone`. `true` is the distribution of the records, as a true
+        table.
         """
         second = self.expected(true[..., None]).reshape(self.reported.shape)
         for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
@@ -141,7 +141,6 @@ class Stratum:
 
     @cached_property
     def _small(self) -> Tensor | None:
-        """The probabilities of reports given cells, or None if there are too many."""
         few = math.prod(self.shape) * self.reported.size <= _FEW
         return self.listed() if few else None
 
@@ -190,7 +189,6 @@ class Stratum:
 
     @cached_property
     def _widened(self) -> tuple[slice | None, ...]:
-        """An index that adds an axis of length 1 for each axis that is not reported."""
         return tuple(
             None if axis in self._absent else slice(None) for axis in range(len(self.shape))
         )
@@ -210,8 +208,8 @@ def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
 def moment(strata: Sequence[Stratum]) -> Tensor:
     """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2), unbiased and raw.
 
-    Estimates from strata with different channels are added. Raises SingularChannel, EstimationError
-    without strata.
+    Estimates from different channels are added. Raises SingularChannel, EstimationError without
+    strata.
     """
     if not strata:
         raise EstimationError("There are no reported counts to estimate from.")
@@ -300,7 +298,7 @@ class Axis:
         return along_axis(self.decoder.T, weights, axis)
 
     def square(self, tensor: Tensor, axis: int, summed: frozenset[str] = frozenset()) -> Tensor:
-        """Return the sums of squared estimators of a margin, given this axis's sums of reports."""
+        """Return `second_moment` for this axis's kept cells, summed over the variables `summed`."""
         gone = [
             place
             for place, v in enumerate(self.variables)

@@ -332,7 +332,6 @@ def _posterior(domain: Domain, stratum: Stratum, prior: Tensor) -> Tensor:
 
 
 def _margin(cells: Tensor, domain: Domain) -> Tensor:
-    """Return the cells summed over the last axes, which joint blocks added."""
     return np.asarray(cells.sum(axis=tuple(range(len(domain), cells.ndim))), dtype=np.float64)
 
 

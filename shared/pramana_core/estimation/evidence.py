@@ -93,8 +93,7 @@ class ReportedTable:
 class ConditionalIndependence(Independence):
     """The likelihood ratio of dependence against independence of X and Z given other variables.
 
-    `left`, `right` and `given` are the axes of X, Z and the given variables. Other axes are summed
-    out.
+    `left`, `right` and `given` are the axes of X, Z and the given variables; others are summed out.
     """
 
     table: ReportedTable
@@ -161,7 +160,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the random part of the unadjusted gain.
+        """The factor by which randomization multiplies the chance part of the unpenalized gain.
 
         It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
         independence (design section 5), and infinite if a channel has no inverse.
@@ -214,7 +213,7 @@ class ConditionalIndependence(Independence):
         return FactoredModel(self._shape, (((self.given, ()), *alone) if self.given else alone))
 
     def _under(self, table: Tensor) -> Tensor:
-        """Return the distribution under the hypothesis that is nearest to a table."""
+        """Return the distribution nearest to a table that satisfies the hypothesis."""
         return self._model.fit(table[..., None])[..., 0]
 
     @cached_property

@@ -137,8 +137,7 @@ def likelihood(
     """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it.
 
     theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata (Ma
-    2.4.2). The arguments are as for `climb`. Raises EstimationError for reports of probability
-    zero.
+    2.4.2). Arguments are as for `climb`. Raises EstimationError for reports of probability zero.
     """
     value: Tensor = np.zeros(theta.shape[-1])
     gain: Tensor = np.zeros(1)
@@ -270,7 +269,6 @@ def _left_to_gain(reached: Sequence[Tensor]) -> float:
 def _extrapolated(
     theta: Tensor, first: Tensor, second: Tensor, bound: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the extrapolation of two EM steps, at most `bound` strides away."""
     cells = tuple(range(theta.ndim - 1))
     change = first - theta
     curvature = second - first - change

@@ -110,7 +110,6 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
 
 
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
-    """Return the tables to examine, and the number of omitted tables."""
     blocks = [block for block in plan.blocks if not block.channel.withheld]
     names = [name for block in blocks for name in block.names]
     exact = {name for block in blocks if block.channel.is_identity for name in block.names}

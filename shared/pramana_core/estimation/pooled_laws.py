@@ -333,7 +333,6 @@ class Laws:
         return tuple(sorted((*names, middle), key=self._domain.axis))
 
     def _tie(self, first: str, second: str) -> float:
-        """Return the mean squared contingency of two variables, 0 if it is unknown."""
         names = tuple(sorted((first, second), key=self._domain.axis))
         if not self.can_estimate(names):
             return 0.0
@@ -342,7 +341,7 @@ class Laws:
 
     @functools.cached_property
     def _partners(self) -> dict[str, frozenset[str]]:
-        """For each variable, those that sampled blocks report together with it."""
+        """For each variable, the variables that sampled blocks report together with it."""
         found: dict[str, set[str]] = {}
         for first, second in self._readings.together(2):
             found.setdefault(first, set()).add(second)

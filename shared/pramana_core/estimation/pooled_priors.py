@@ -100,7 +100,6 @@ class Interaction:
 
     @functools.cached_property
     def _kinds(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
-        """For each kind of prior: variances in units of the noise, y in its basis, the basis."""
         root: Tensor = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
         found = []
         for prior in (np.eye(len(self.values)), self.deviations):

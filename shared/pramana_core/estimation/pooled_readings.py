@@ -50,8 +50,7 @@ class Decoder:
     """The estimator of a table's cells from a report.
 
     `precision` is 1 / (the variance of one record's estimate, summed over the `cells`). The
-    distribution of reports is either `mixture`, (a, b) for a I + b 11', or `listed` with its
-    estimator.
+    distribution of reports is `mixture`, (a, b) for a I + b 11', or in `listed` with its estimator.
     """
 
     precision: float
@@ -204,8 +203,6 @@ class Readings:
 
 
 class _Source:
-    """The reports of one plan."""
-
     def __init__(self, reports: ReportTables, plan: Plan, number: int, tick: Tick):
         self._reports, self._plan, self._number, self._tick = reports, plan, number, tick
         self._blocks = {name: block for block in plan.blocks for name in block.names}
@@ -238,7 +235,6 @@ class _Source:
         return self._sampled[block.names[0]]
 
     def _by_axes(self, names: Sequence[str]) -> list[Reading]:
-        """Return one reading of all records, through the channels of the requested variables."""
         axes = axes_of(self._plan, names)
         try:
             estimator = product([axis.decoder for axis in axes])
@@ -312,7 +308,6 @@ class _SampledBlock:
     def _decoder(
         self, axes: tuple[int, ...], chosen: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return a key, a decoder, and whether counts are summed over other variables first."""
         choices = self._choices[axes]
         sizes = tuple(self._channel.sizes[axis] for axis in axes)
         inside = tuple(axis in chosen for axis in axes)
@@ -346,7 +341,6 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return the decoder of some variables of a set, or None if it is singular."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)

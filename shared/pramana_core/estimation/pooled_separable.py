@@ -40,7 +40,6 @@ class _Turned:
 
     @classmethod
     def of(cls, side: Single, weights: Tensor) -> _Turned:
-        """Return the directions of a variable under weights of its categories."""
         half = side.law[:, None] * side.functions
         weighed = weights[:, None] * half
         taken = solved(half.T @ weighed, weighed.T)
@@ -135,7 +134,6 @@ class SeparatePair:
         return np.hstack([own + follow @ among, follow @ rest])
 
     def _rest(self, mine: Tensor, sums: Tensor, both: Tensor) -> Tensor:
-        """Return the variables' covariance without the part from the pair's own records."""
         first, second = self.sides
         rows = len(both)
         rest = np.outer(sums, sums) - mine

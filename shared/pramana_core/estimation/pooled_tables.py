@@ -188,7 +188,6 @@ class PooledTables:
     def _tested(
         self, names: Names, kept: Sequence[Names], left: Sequence[Names]
     ) -> PooledIndependence:
-        """Return a test of the interactions `left` against the table with only the sets `kept`."""
         if not left:
             return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
         root, means = self._parameters(names, [*kept, *left])
@@ -292,7 +291,6 @@ class PooledTables:
         )
 
     def _joint(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, dict[Names, slice]]:
-        """Return the covariance of all variables' estimates and all sets' y, and their slices."""
         order: list[Names] = [*((name,) for name in names), *parts]
         places: dict[Names, slice] = {}
         start = 0
@@ -317,7 +315,6 @@ class PooledTables:
     def _crossed(
         self, joint: Tensor, places: dict[Names, slice], part: Names, level: Level, law: Tensor
     ) -> None:
-        """Add the covariances of a set's variables and interaction from shared records."""
         sums = [
             _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
         ]

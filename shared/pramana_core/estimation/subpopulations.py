@@ -129,7 +129,7 @@ class WeighingPass:
         return (*self.columns, *(name for own, _, _ in self.factors for name in own))
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return grains and finer grains of the weights and of the squares, (2, 2, cells)."""
+        """Return (2, 2, cells): grains and finer grains, each of the weights and the squares."""
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()

@@ -63,8 +63,7 @@ def compiled(kernel: Kernel) -> Kernel:
 def memory_access() -> tuple[Any, Any]:
     """Return the functions by which compiled loops read memory at an address.
 
-    The first makes an array from a pointer, shape and type; the second a pointer from a uint64
-    address.
+    One makes an array from a pointer, shape and type; the other a pointer from a uint64 address.
     """
     from numba import carray, types  # type: ignore[attr-defined]
     from numba.core import cgutils

@@ -96,7 +96,7 @@ class _Outside(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Columns and the tables over them; `places` are the tables' start offsets and the last end."""
+    """Columns and tables; `places` has the first cell of each table, and the end of the last."""
 
     columns: Sequence[Codes]
     sizes: Sequence[int]
@@ -134,7 +134,7 @@ class _Layout:
                 _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
-        """Return the columns that some tables use, and the layout of only these, renumbered."""
+        """Return the columns that some tables use, and a layout of these columns, renumbered."""
         tables = [self.tables[table] for table in chosen]
         used = sorted({column for table in tables for column in table})
         place = {column: number for number, column in enumerate(used)}
@@ -146,7 +146,6 @@ class _Layout:
         )
 
     def split(self, flat: Counts) -> list[Counts]:
-        """Return the counts of each table in its shape."""
         return [
             flat[start:end].reshape([self.sizes[column] for column in table])
             for table, (start, end) in zip(
@@ -156,7 +155,6 @@ class _Layout:
 
 
 def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
-    """Drop a mapped file's pages, which would count as memory of the process."""
     part, file = column[start:stop], getattr(column, "_mmap", None)
     if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
         return

@@ -101,7 +101,7 @@ class Independence(ABC):
 
     @property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the random part of the unadjusted gain."""
+        """The factor by which randomization multiplies the chance part of the unpenalized gain."""
         return 1.0
 
 
@@ -192,8 +192,8 @@ class RecordTables(ABC):
     """Counts of reported codes over any subset of some records' columns.
 
     If the product of `sizes` is at most `CUBE_CELLS`, columns are read once. Otherwise they are
-    read whenever new tables are requested. One pass counts tables that have up to `pass_cells`
-    cells together.
+    read whenever new tables are requested. One pass counts tables of up to `pass_cells` cells
+    together.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS

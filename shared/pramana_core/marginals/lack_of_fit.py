@@ -56,7 +56,7 @@ def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
 
 
 def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
-    """Return a warning of tables assembled from smaller tables, or an empty text."""
+    """Return a warning that tables were assembled from smaller tables, or an empty text."""
     if not sets:
         return ""
     others = len(sets) - 1

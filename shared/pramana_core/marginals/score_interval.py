@@ -24,7 +24,7 @@ def score_interval(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of w with (s - w)^2 <= z^2 variance(w), not cut to [0, 1].
 
-    `share` contains the estimates s, and `square` the mean squares m over the reports, in the same
+    `share` has the estimates s, and `square` the mean squares m over the reports, in the same
     shape.
     """
     noise, factor = np.maximum(square - share, 0.0), z**2 / records
@@ -39,8 +39,7 @@ def score_interval(
 def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, cut to [0, 1].
 
-    An interval entirely outside [0, 1] moves to the edge, with the same length on that side of the
-    estimate.
+    An interval entirely outside [0, 1] moves to the edge; its side towards [0, 1] keeps its length.
     """
     least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
     most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)
@@ -50,7 +49,7 @@ def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Float
 def deviates(
     supposed: float, share: Floats, square: Floats, records: float, *, population: bool
 ) -> Floats:
-    """Return the z at which `supposed` is an end of a score interval, the lower end if z > 0."""
+    """Return the z of the score interval that ends at `supposed`: at its lower end if z > 0."""
     noise = np.maximum(square - share, 0.0)
     sampling = supposed * (1 - supposed) if population else 0.0
     error = np.sqrt((noise + sampling) / records)

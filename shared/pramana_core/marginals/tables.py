@@ -102,8 +102,7 @@ class MarginalTable(ABC):
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
         """Return the ends of each count's score interval, widened to contain the shrunk count.
 
-        The ends are in [0, N]. With `population` the interval is for the expected count among N
-        records.
+        They are in [0, N]. With `population` they are for the expected count among N records.
         """
         share, z = self.unshrunk.counts / self.records, normal_quantile(level)
         square = self.second_moments(())[0] / self.records

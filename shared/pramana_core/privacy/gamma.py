@@ -267,8 +267,7 @@ def composed(amplifications: Iterable[Amplification]) -> Amplification:
 def record_loss(plan: Plan) -> Amplification:
     """Return the loss of a record by a release, over all randomized blocks of its plan.
 
-    Public variables are ignored if others are randomized; the loss is infinite if all variables are
-    public.
+    Public variables are ignored if others are randomized; if all are public, the loss is infinite.
     """
     noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
     if not noisy and any(block.channel.is_identity for block in plan.blocks):

@@ -181,7 +181,6 @@ def worst_posterior(channel: Transition) -> Tensor:
 
 
 def _by_choice(channel: Transition) -> list[Transition]:
-    """Return the channel itself, or one channel for each choice that its coin reveals."""
     if not isinstance(channel, Coordinated):
         return [channel]
     return [

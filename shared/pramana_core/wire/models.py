@@ -61,9 +61,9 @@ class LinkMessage(Message):
     """A link with its evidence, which links of a given structure lack.
 
     `gain` is the link's gain given the child's other parents, in nats above the penalty.
-    `inflation` is the factor by which randomization multiplies the chance part of the plain gain,
-    null if infinite. `confidence` is the probability of the link by bootstrap, if one link is
-    expected among all pairs; null without bootstrap. `compelled` shows whether all equivalent
+    `inflation` is the factor by which randomization multiplies the chance part of the gain without
+    penalty, null if infinite. `confidence` is the probability of the link by bootstrap, if one link
+    is expected among all pairs; null without bootstrap. `compelled` shows whether all equivalent
     structures direct the link so.
     """
 
@@ -78,8 +78,8 @@ class LinkMessage(Message):
 class LackOfFitMessage(Message):
     """A test whether the reports contradict the pooled tables that supplied counts.
 
-    Interactions of at most `order` of the `variables` are tested against interactions of one more
-    variable. `statistic` is the ratio of the reports' deviation to its expectation under the model;
+    Interactions of at most `order` of the `variables` are tested against interactions of one more.
+    `statistic` is the ratio of the reports' deviation to its expectation under the model;
     `degrees_of_freedom` times `statistic` is near a chi-square. `statistic`, `degrees_of_freedom`
     and `p_value` are null if no test is possible; `reason` says why. `warning` is a sentence if the
     reports do not fit.

@@ -327,7 +327,6 @@ class SharedTreeMessage(DescribedContent):
         return tree
 
     def _require_records(self, counted: float) -> None:
-        """Check that the paths count the records of the tree's owner. Raises ModelError."""
         records = self.records or MAX_RECORDS
         lacking = self.counts == "exact" and self.records and counted * _ROUNDING < records
         if self.counts != "noised" and (lacking or counted > records * _ROUNDING):

@@ -144,10 +144,10 @@ ReleaseState = Literal["open", "sealed", "withdrawn"]
 class Consistency(Message):
     """The result of a test whether a release's reports can come from the channels of its plan.
 
-    `p_value` bounds the probability that honest reports give so much evidence against the plan;
-    `inconsistent` means 0.001 or less. `variables` are the variables of the table with the most
-    evidence; `tables` counts the examined tables, `left_out` tables that are too large or too many.
-    A `not-examined` release has no p-value, for the `reason` given.
+    `p_value` is at least the probability that honest reports give this much evidence against the
+    plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table with the
+    most evidence; `tables` counts the examined tables, `left_out` tables that are too large or too
+    many. A `not-examined` release has no p-value, for the `reason` given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
