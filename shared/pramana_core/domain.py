@@ -239,5 +239,5 @@ class Domain:
         return Domain(tuple(self[name] for name in names))
 
     def join(self, other: Domain) -> Domain:
-        """Return the domain of these variables followed by those of `other`, with other names."""
+        """Return this domain's variables, then those of `other`, whose names must differ."""
         return Domain(self.variables + other.variables)

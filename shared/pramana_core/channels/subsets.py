@@ -219,9 +219,10 @@ class SubsetSelection(Transition):
 
 
 def subset_error(size: int, chosen: int | npt.NDArray[np.int64], gamma: float) -> Any:
-    """Return n times the variance of the estimated share of a rare category (Ye and Barg 2018).
+    """Return the number of records times the variance of a rare category's estimated share.
 
-    The variance is for subset selection with all subsets of `chosen` among `size` categories.
+    This is for subset selection with all subsets of `chosen` among `size` categories (Ye and Barg
+    2018).
     """
     hit = gamma * chosen / (gamma * chosen + size - chosen)
     other = hit * (chosen - 1) / (size - 1) + (1 - hit) * chosen / (size - 1)

@@ -219,7 +219,7 @@ def moment(strata: Sequence[Stratum]) -> Tensor:
 def second_moment(
     channel: Transition, reports: Tensor, axis: int, sizes: Sequence[int], summed: Sequence[int]
 ) -> Tensor:
-    """Return the sums over reports of squared estimators of a margin's cells, on one axis.
+    """Return, on one axis, the sums over reports of the squared estimators of a margin's cells.
 
     Each report's square is weighted by its count in `reports`. `sizes` are the categories of the
     variables that the channel randomizes, and `summed` the indices of those summed over.

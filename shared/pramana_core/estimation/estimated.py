@@ -1,7 +1,7 @@
 """Marginals of the true records, estimated from the reports of one or several sources.
 
 A source is a set of records with one plan. The moment estimator weights each source's estimate
-(`weights`). The others fit all reports together, also of sources that lack some variables.
+(`weights`). The other estimators fit all reports together, including those that lack variables.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _LEAST = 5.0
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """The reports over some variables. An exception from `tick` stops a maximization."""
+    """The reports on some variables. An exception from `tick` stops a maximization."""
 
     strata: tuple[Stratum, ...]
     tick: Tick = no_cancel
@@ -116,7 +116,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def upper(self) -> float:
-        """An upper bound of the ratio from one evaluation."""
+        """An upper bound of the ratio from one evaluation of the likelihood."""
         return self.table.saturated - self._begun
 
     @property
@@ -127,7 +127,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds of `null_log_likelihood`, from the gain of the last of a few steps."""
+        """Bounds of `null_log_likelihood` after a few steps, from the gain of the last steps."""
         if self.table.plain or math.prod(self._shape) <= _SMALL:
             return (self.null_log_likelihood,) * 2
         near = climb(
@@ -253,7 +253,7 @@ class ConditionalIndependence(Independence):
 
 
 def inside(table: Tensor) -> Tensor:
-    """Return a distribution moved away from the edge, which EM could not leave."""
+    """Return a distribution with positive cells only, because EM cannot change cells of zero."""
     moved: Tensor = (1 - _INSIDE) * table + _INSIDE / table.size
     return moved
 

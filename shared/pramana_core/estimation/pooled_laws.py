@@ -173,7 +173,7 @@ class Laws:
             readings = self._readings.of([name])
             if readings is None:
                 raise EstimationError(
-                    f"No reports can estimate the counts of {name!r}.",
+                    f"The reports do not determine the counts of {name!r}.",
                     where=name,
                     remedy="Request other variables, or let the plan report this one.",
                 )
@@ -213,7 +213,7 @@ class Laws:
         return self.separate(names) is not None or self.level(names) is not None
 
     def reported(self, names: Names) -> Level:
-        """Return the interaction of reported variables. Raises EstimationError."""
+        """Return the interaction of variables reported together. Raises EstimationError."""
         level = self.beyond(names)
         if level is None:
             raise EstimationError(f"No record reports {list(names)} together.")

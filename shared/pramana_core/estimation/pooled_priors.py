@@ -50,7 +50,7 @@ def posterior_weights(likelihoods: Tensor, weights: Tensor) -> list[Tensor]:
 
 
 def shrunk(number: int, kind: Kind) -> tuple[Tensor, Tensor]:
-    """Return mean and variance of each direction at each scale of a kind, scales x directions."""
+    """Return the mean and variance of each direction (columns) for each scale (rows) of a kind."""
     ratios, turned = kind
     more = np.outer(np.square(_SCALES[number]), ratios)
     kept = more / (1 + more)

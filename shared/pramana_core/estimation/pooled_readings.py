@@ -50,7 +50,8 @@ class Decoder:
     """The estimator of a table's cells from a report.
 
     `precision` is 1 / (the variance of one record's estimate, summed over the `cells`). The
-    distribution of reports is `mixture`, (a, b) for a I + b 11', or in `listed` with its estimator.
+    distribution of reports is given either by `mixture`, (a, b) for a I + b 11', or by `listed`, a
+    pair of the distribution and its estimator.
     """
 
     precision: float

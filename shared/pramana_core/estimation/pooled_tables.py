@@ -337,7 +337,7 @@ class PooledTables:
 
 
 def _margin_sums(shape: Sequence[int], axis: int) -> Tensor:
-    """Return the matrix that sums cells to one axis."""
+    """Return the matrix that sums a table's cells over all axes but one."""
     factors = [np.eye(s) if a == axis else np.ones((1, s)) for a, s in enumerate(shape)]
     return product(factors)
 

@@ -114,8 +114,8 @@ def _sums(
 class WeighingPass:
     """A pass that adds weights of records, and their squares, over the cells of some columns.
 
-    Weights are products of `factors`, split into whole numbers of grains, so that all sums are
-    exact.
+    Weights are products of `factors`. They are counted in whole grains and finer grains, so that
+    all sums are exact.
     """
 
     columns: tuple[str, ...]

@@ -35,7 +35,7 @@ class SourceReports:
         return float(self.fitted.sum())
 
     def estimators(self, weights: Tensor) -> Tensor:
-        """Return the functions of a report that estimate linear functions, (q, reports...)."""
+        """Return the functions of a report (q, reports...) that estimate weighted sums."""
         moved = np.transpose(weights, [0, *(1 + self.domain.axis(v.name) for v in self._kept)])
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
@@ -159,7 +159,7 @@ class FactoredTable(MarginalTable):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the table is assembled from smaller ones: no record reports all its variables."""
+        """Whether the table was assembled from smaller ones, as no record has all its variables."""
         return not self.reported
 
     @property

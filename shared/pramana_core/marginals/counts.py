@@ -120,7 +120,7 @@ class Supports(Protocol):
         """The items; itemsets refer to them by index."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets: ascending item indices, (n, k)."""
+        """Return the estimated counts of n itemsets, given as ascending item indices (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the counts of rules from itemsets; flags, (n, k), mark the antecedents' items."""
@@ -141,7 +141,7 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports estimate a table directly. Raises UnknownVariable."""
+        """Return whether a table needs no model of smaller tables. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are unbiased, negative counts included, or None.

@@ -122,7 +122,7 @@ CountedRecords = ReportedCounts | PartitionedCounts
 
 @dataclass(frozen=True)
 class RecordCount:
-    """A pass that counts records; it reads one column."""
+    """A pass that counts records; it reads only one column."""
 
     names: tuple[str, ...]
 

@@ -128,7 +128,7 @@ class MarginalTable(ABC):
         return np.minimum(low, share), np.maximum(high, share)
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count, from its interval if records are below `FEW`."""
+        """Return each raw count's variance; with fewer than `FEW` records, from its interval."""
         if population and self.records < FEW:
             wide = variance_of(self.interval(population=True), self.counts, LEVEL)
             return np.maximum(wide, self.variance(population=False))

@@ -151,8 +151,8 @@ def listed_matrix(channel: Part) -> Tensor:
     true, reported = channel.shape
     if true * reported > LISTED_ENTRIES:
         raise LimitExceeded(
-            f"The disclosure of a {true} x {reported} channel without closed form needs its full"
-            f" matrix; at most {LISTED_ENTRIES} entries are listed.",
+            f"The disclosure by a {true} x {reported} channel has no closed form, and its matrix"
+            f" is too large to list; the limit is {LISTED_ENTRIES} entries.",
             where="channel",
             remedy="Use a symmetric, mixture or grouped channel, or randomize fewer variables"
             " together.",

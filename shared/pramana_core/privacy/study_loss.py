@@ -20,7 +20,7 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 @dataclass(frozen=True)
 class CoinDisclosure:
-    """The loss by an owner's part of a study plan, by the value of the coin named `coin`.
+    """The loss by an owner's part of a study plan, for each value of the coin named `coin`.
 
     `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
     epsilon.
@@ -82,7 +82,7 @@ class ColumnDisclosure:
 
 @dataclass(frozen=True)
 class Extremes:
-    """The largest growth of a belief about one column, at both extremes.
+    """The largest growth of a belief about one column, in both extreme cases (see the module).
 
     `independent` counts the draws of the column with the largest loss, `determined` all draws.
     """

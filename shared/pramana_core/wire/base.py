@@ -41,7 +41,7 @@ partly the same people; `overlapping` assumes nothing."""
 
 
 class Message(BaseModel):
-    """The base of all messages: immutable, and rejecting unknown fields by name."""
+    """The base of all messages, which are immutable and reject unknown fields by name."""
 
     # A key that is a Python keyword (`class`) has another field name; JSON uses the key.
     model_config = ConfigDict(

@@ -370,7 +370,7 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class JobName(Message):
-    """A name for a job that people read."""
+    """A name of a job, for people."""
 
     name: Title
 

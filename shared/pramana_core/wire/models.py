@@ -78,11 +78,11 @@ class LinkMessage(Message):
 class LackOfFitMessage(Message):
     """A test whether the reports contradict the pooled tables that supplied counts.
 
-    Interactions of at most `order` of the `variables` are tested against interactions of one more.
-    `statistic` is the ratio of the reports' deviation to its expectation under the model;
-    `degrees_of_freedom` times `statistic` is near a chi-square. `statistic`, `degrees_of_freedom`
-    and `p_value` are null if no test is possible; `reason` says why. `warning` is a sentence if the
-    reports do not fit.
+    Interactions of at most `order` of the `variables` are tested against interactions of one
+    variable more. `statistic` is the ratio of the reports' deviation to its expectation under the
+    model; `degrees_of_freedom` times `statistic` is near a chi-square. `statistic`,
+    `degrees_of_freedom` and `p_value` are null if no test is possible; `reason` says why. `warning`
+    is a sentence if the reports do not fit.
     """
 
     variables: list[str]
@@ -130,13 +130,14 @@ class WorthMessage(Message):
 class ModelHead(Message):
     """The common fields of all models: the records of the model, and the name of its job.
 
-    `releases` maps the id of each release used to the digest of its content; `inconsistent` maps
-    those that are inconsistent with their plan to the p-value (an owner sees only its own there).
-    `lack_of_fit` tests each set of pooled variables that supplied counts; `filled_in` are the first
-    sets of variables whose tables were composed from smaller ones. `told` is the amplification of
-    one person's whole record over all owners, null if unbounded, against a reader who knows which
-    report is whose. `central` is the bound against all other readers of the model's sources; it is
-    null for an owner. `worth` is the assessment of the model, null if it cannot be estimated.
+    `releases` maps the id of each release used to the digest of its content. `inconsistent` maps
+    the releases that are inconsistent with their plan to the p-value (an owner sees only its own
+    releases there). `lack_of_fit` tests each set of pooled variables that supplied counts;
+    `filled_in` are the first sets of variables whose tables were composed from smaller tables.
+    `told` is the amplification of one person's whole record over all owners, null if unbounded,
+    against a reader who knows which report is whose. `central` is the bound against all other
+    readers of the model's sources; it is null for an owner. `worth` is the assessment of the model,
+    null if it cannot be estimated.
     """
 
     id: str
@@ -365,7 +366,7 @@ ModelMessage = Annotated[
 class ModelEntry(Message):
     """A model in a list; `addresses` are the paths to read, show and query it.
 
-    `verdict` is a sentence on the quality of the model; `warnings` are those of its pooled tables.
+    `verdict` is a sentence on the quality of the model; `warnings` are about its pooled tables.
     """
 
     id: str

@@ -164,9 +164,9 @@ class UnboundedRelease(Message):
 class ChangedReports(Message):
     """Records that an owner's releases report differently although a block's draws are the same.
 
-    Their values changed, which is visible in the `releases`; no epsilon is a bound for that. In the
-    release with the most such records, `records` of `of` records differ from earlier releases.
-    `not_compared` is the count of releases with these draws that could not be compared.
+    The records' values changed, as readers of the `releases` can see; no epsilon is a bound for
+    that. In the release with the most such records, `records` of `of` records differ from earlier
+    releases. `not_compared` is the count of releases with these draws that could not be compared.
     """
 
     owner: Name

@@ -34,7 +34,7 @@ from pramana_core.wire.release_kinds import (
 
 
 class PartManifest(Message):
-    """The manifest entry of a part, sent before any part."""
+    """The manifest's entry for a part; the manifest is sent before any part."""
 
     number: Annotated[int, Field(ge=0, lt=MAX_PARTS)]
     records: Annotated[int, Field(ge=1)]

@@ -115,8 +115,8 @@ class GatewayCount(Message):
 class ReportCounts(Message):
     """The count of reports of single records, and their plan.
 
-    `combinations` counts the distinct rows; only the count of each row is stored. `release` is the
-    release of the reports that jobs use, `released` its count of reports.
+    `combinations` counts the distinct rows; only the count of each row is stored. Jobs use the
+    release `release` of the reports, which has `released` reports.
     """
 
     study: Name
