@@ -114,8 +114,8 @@ class Variable:
     def _require_numbers(self, numbers: tuple[float, ...]) -> None:
         if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
             raise DomainError(
-                f"The {len(numbers)} representatives of {self.name!r} are not finite numbers, one"
-                f" for each of its {self.size} categories.",
+                f"The representatives of {self.name!r} must be {self.size} finite numbers, one for"
+                f" each category; there are {len(numbers)}.",
                 where=self.name,
                 remedy="Give one finite representative for each category, or leave them all out.",
             )

@@ -333,7 +333,7 @@ def design_of(table: MixedTable) -> DesignMatrix:
     labels = [label for label, *_ in columns]
     if twice := repeated_in(labels):
         raise TableError(
-            f"Columns {twice} have the names of other columns' categories.",
+            f"Columns {twice} are named like the indicators of other columns' categories.",
             where=", ".join(twice),
             remedy="Rename them.",
         )

@@ -467,7 +467,7 @@ def require_ranges(channel: Transition) -> None:
                 f"{name} of a {channel.family} channel must be a whole number from {low} to {high},"
                 f" not {value!r}.",
                 where=name,
-                remedy="Constructors such as from_gamma and from_probability take ordinary numbers."
+                remedy="Constructors such as from_gamma and from_probability accept decimal numbers."
                 "",
             )
 

@@ -85,7 +85,8 @@ class SubsetSelection(Transition):
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> SubsetSelection | Symmetric:
-        """Build the most accurate channel of amplification `gamma`; symmetric for subset size 1.
+        """Build the most accurate channel of amplification `gamma`, which is symmetric if the best
+        subsets have one category.
 
         Rounding never raises the amplification above `gamma`.
 

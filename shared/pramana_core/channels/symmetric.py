@@ -305,7 +305,7 @@ class RandomSymmetric(Symmetric):
         ):
             raise ChannelError(
                 f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
-                f" {self.off_units / RESOLUTION:.6g} leads to values outside 0 to 1.",
+                f" {self.off_units / RESOLUTION:.6g} leads to probabilities outside 0 to 1.",
                 remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
             )
 

@@ -30,8 +30,8 @@ _TOGETHER = 64
 class Stratum:
     """Reported counts of records that share the same channels, with one axis per channel.
 
-    `groups` lists for each channel the axes that it randomizes of a true table with shape `shape`;
-    by default one axis for each channel. Axes in no group are not reported.
+    `groups` lists, for each channel, the axes of the true table (of shape `shape`) that it
+    randomizes; by default one axis for each channel. Axes in no group are not reported.
     """
 
     reported: Tensor

@@ -160,7 +160,8 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the chance part of the unpenalized gain.
+        """The factor by which randomization multiplies the part of the gain, before penalties, that
+        chance explains.
 
         It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
         independence (design section 5), and infinite if a channel has no inverse.

@@ -101,7 +101,9 @@ class Independence(ABC):
 
     @property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the chance part of the unpenalized gain."""
+        """The factor by which randomization multiplies the part of the gain, before penalties, that
+        chance explains.
+        """
         return 1.0
 
 
