@@ -104,6 +104,10 @@ $(BENCH_STAMP): $(BENCH_AT)/peers.lock
 bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in an environment of their own (bench-out/)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
 
+.PHONY: compose
+compose: ## rehearse all containers from nothing, kills included (root, Debian, mmdebstrap; else skipped)
+	$(PYTHON) -u deploy/rehearse.py
+
 .PHONY: load
 load: $(STAMP) ## owners who upload at once, beside a plain server; memory while clients hold bodies open
 	$(BIN)/python -m benchmarks.load

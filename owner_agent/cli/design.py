@@ -26,9 +26,7 @@ def design(
     gamma: Annotated[
         float | None, typer.Option(help="The largest gamma for a whole record.")
     ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="The largest epsilon, instead of --gamma.")
-    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The largest epsilon instead.")] = None,
     central_epsilon: Annotated[
         float | None,
         typer.Option(
@@ -42,10 +40,7 @@ def design(
     ] = None,
     breach: Annotated[
         tuple[float, float] | None,
-        typer.Option(
-            help="Two probabilities, instead of --gamma: a prior of the first stays below"
-            " the second."
-        ),
+        typer.Option(help="Instead of --gamma: a belief of the first must not reach the second."),
     ] = None,
     learn: Annotated[LearningGoal, typer.Option(help="The goal of learning.")] = "pairs",
     length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
@@ -58,15 +53,9 @@ def design(
     target: Annotated[
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
-    family: Annotated[
-        str | None, typer.Option(help="Choose this family instead of the best.")
-    ] = None,
+    family: Annotated[str | None, typer.Option(help="Choose this family, not the best.")] = None,
     apply: Annotated[
-        bool,
-        typer.Option(
-            "--apply",
-            help="Write the plan into the site file, after your confirmation of the changes.",
-        ),
+        bool, typer.Option("--apply", help="Write the plan into the site file after asking.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without confirmation.")] = False,
     write_study_plan: Annotated[

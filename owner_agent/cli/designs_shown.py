@@ -100,7 +100,7 @@ def _described(option: Option) -> str:
     """Return a sentence on how a record is randomized."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
-    if option.family == "sampled-mixed":
+    if option.family in {"sampled-mixed", "sampled-subsets"}:
         sizes = sorted({len(c.axes) for b in blocks for c in b.channel.choices})
         spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return (
@@ -156,8 +156,7 @@ def show_next_step(
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         sentence = (
-            "To use the plan, add --write-study-plan FILE; `owner-agent join` fetches it for each"
-            " owner."
+            "To use the plan, add --write-study-plan FILE; owners fetch it with `owner-agent join`."
             if study_plan is None
             else f"Wrote {study_plan}. Next, on the miner's machine: miner-service study create"
             f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"

@@ -256,8 +256,7 @@ def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -
     out = console()
     out.print(
         f"{proposed.rows:,} records, identified by column {proposed.record_id!r} (--record-id"
-        " selects another). Categories become public with the plan: accept the table's, or write a"
-        " public list.",
+        " selects another). Categories become public with the plan: accept or replace each list.",
         markup=False,
     )
     kept: list[ProposedVariable] = []

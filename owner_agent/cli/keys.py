@@ -24,8 +24,7 @@ KeyChoice = Literal["draw", "linkage"]
 def create(
     context: typer.Context,
     linkage: Annotated[
-        bool,
-        typer.Option("--linkage", help="Create the shared linkage secret, as the first owner."),
+        bool, typer.Option("--linkage", help="Create the linkage secret, as the first owner.")
     ] = False,
     site: SiteOption = SITE,
 ) -> None:

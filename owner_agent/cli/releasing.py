@@ -34,23 +34,15 @@ if TYPE_CHECKING:
     from pramana_core.report.report import Report
 
 PublishOption = Annotated[
-    bool,
-    typer.Option(
-        "--publish", help="Show the release, ask, and send it. By default nothing is sent."
-    ),
+    bool, typer.Option("--publish", help="Show the release, ask, and send it; else send nothing.")
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(
-        help="Show the release, ask, and write it into this new file, without a miner. The file"
-        " counts as a release."
-    ),
+    typer.Option(help="Show the release, ask, and release it into this new file, without a miner."),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Publish without confirmation.")]
 ReportOption = Annotated[Path | None, typer.Option(help="An .html file for the report.")]
-NoReportOption = Annotated[
-    bool, typer.Option("--no-report", help="Print the report without writing a file.")
-]
+NoReportOption = Annotated[bool, typer.Option("--no-report", help="Print; write no file.")]
 PartRecordsOption = Annotated[int, typer.Option(help="Records per part of the upload.")]
 NewPeopleOption = Annotated[
     bool,
@@ -120,7 +112,7 @@ class ReleaseCommand:
         return replace(self, site=extended.site)
 
     def approval(self) -> Approval | None:
-        """Return the approval token of the current site, if a person will be command."""
+        """Return the approval of the current site, if the command asks for it."""
         from owner_agent.release.approval import Approval
 
         return Approval.of(self.site) if self.asking else None
@@ -280,8 +272,7 @@ def share_model(
         str | None, typer.Option(help="The variable that the tree predicts from all others.")
     ] = None,
     k: Annotated[
-        float | None,
-        typer.Option("--k", help="The smallest allowed number of records on a path; default 10."),
+        float | None, typer.Option("--k", help="The fewest records on a path; default 10.")
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Learn a private tree with this epsilon instead.")
@@ -404,9 +395,7 @@ def _release(
 
 def new_epoch(
     context: typer.Context,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Begin a new epoch although the ledger is complete.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin although nothing is missing.")] = False,
     site: SiteOption = SITE,
 ) -> None:
     """After a loss without a backup: add the miner's releases to the ledger, and draw anew.

@@ -59,4 +59,5 @@ def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
         "gamma": needs.gamma,
         "subsets": [[block.names[a] for a in choice.axes] for choice in choices],
         "weights": [choice.weight / RESOLUTION for choice in choices],
+        **({"report": "subset"} if any(choice.channel.tags for choice in choices) else {}),
     }

@@ -127,8 +127,7 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
     sent = [entry for entry in entries if not entry.miner.startswith(FILE)]
     if any(entry.state in ("prepared", "sending") for entry in sent):
         return NextStep(
-            "A publication was interrupted. Publish again to send the missing parts, with the same"
-            " bytes.",
+            "A publication was interrupted. Publish again to send the missing parts.",
             address="/pages/publish",
             label="Continue",
         )

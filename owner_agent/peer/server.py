@@ -205,7 +205,6 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             raise OptionError(
                 f"The agent cannot listen on {host} port {port}: {error}.",
                 where="peer.listen",
-                remedy="Stop the program that uses the port, or choose another port and inform the"
-                " other owners.",
+                remedy="Free the port, or choose another port and inform the other owners.",
             ) from None
         yield listening

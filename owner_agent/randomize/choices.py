@@ -68,7 +68,8 @@ class ChoiceSampler:
             self._axes[: len(choice.axes), index] = choice.axes
         self._sizes = np.array([*sizes, 1], dtype=np.uint64)[self._axes]
         self._counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in kinds)
-        self._withheld: Codes = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
+        most = max((c.channel.tags + 1) * (max(sizes) + 1) for c in choices)
+        self._withheld: Codes = np.array(sizes, dtype=code_dtype(most))[:, None]
 
     def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
         """Return N codes per variable for N true codes and choices; the last is "withheld"."""

@@ -2,7 +2,7 @@
 
 A draw is a function of the owner's key, the study, the block, the epoch, the record and the
 record's true values in the block. The same true values are therefore never randomized twice in
-different ways (Ma 5.2.2). Draws that differ in any of these are independent, so epsilons add.
+different ways (Ma 5.2.2). Draws with different arguments are independent, so epsilons add.
 """
 
 from __future__ import annotations

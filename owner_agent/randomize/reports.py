@@ -12,7 +12,7 @@ import numpy as np
 
 from owner_agent.randomize.choices import ChoiceSampler, Coin
 from owner_agent.randomize.draws import BlockKey, coins
-from owner_agent.randomize.sampling import sampler, true_cells
+from owner_agent.randomize.sampling import sampler, set_sampler, true_cells
 from owner_agent.randomize.words import Draws
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
@@ -116,7 +116,7 @@ def _drawing_part(
     coins_of: Callable[[str, Pseudonyms], Draws],
 ) -> _Drawing:
     """Return the drawing function of an owner's part of a study plan, which shares a coin."""
-    coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, sampler)
+    coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, set_sampler)
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
         chosen = coin.choices(coins_of(channel.coin, keys))

@@ -269,6 +269,7 @@ def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
 @sampler.register
 def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
     """Choose a subset, then shift the true code inside or outside the subset."""
+    reports = channel.report_sizes(sizes) or ()
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
         inside = below(words.word(0), channel.inside_units)
@@ -283,9 +284,23 @@ def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
             places = uniform_below(rest.of(rows), count, 1, 2).astype(np.int64)
             shifted[rows] += channel.shifts[subset[rows], first + places]
         reported = subset * channel.size + shifted % channel.size
-        return [reported.astype(code_dtype(channel.shape[1]))]
+        return split(reported.astype(code_dtype(channel.shape[1])), reports)
 
     return drawn
+
+
+def set_sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:
+    """Return what draws a sampled set's reports: a tag adds to the code of the first variable."""
+    drawn = sampler(channel, sizes)
+    if not channel.tags:
+        return drawn
+
+    def reports(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
+        first, *others = drawn(true, words)
+        tags, cells = np.divmod(first.astype(np.int64), sizes[0])
+        return [cells + (tags + 1) * (sizes[0] + 1), *others]
+
+    return reports
 
 
 @sampler.register
@@ -293,7 +308,7 @@ def _(channel: Sampled, sizes: Sequence[int]) -> Sampler:
     """Choose variables by the first word and report them by later words; withhold the others."""
     # A word above all bounds chooses nothing: all variables are withheld.
     bounds = list(itertools.accumulate(choice.weight for choice in channel.choices))
-    reports = ChoiceSampler(channel.choices, sizes, sampler)
+    reports = ChoiceSampler(channel.choices, sizes, set_sampler)
     return lambda true, words: reports(true, spans_of(bounds, words.word(0)), words.after(1))
 
 
@@ -313,7 +328,7 @@ def _(channel: Product, sizes: Sequence[int]) -> Sampler:
 def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
     """Use the first word as the record's coin (see `reports`), and report by later words."""
     coin = Coin(channel)
-    reports = ChoiceSampler(channel.choices, sizes, sampler)
+    reports = ChoiceSampler(channel.choices, sizes, set_sampler)
     return lambda true, words: reports(true, coin.choices(words.word(0)), words.after(1))
 
 

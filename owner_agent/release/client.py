@@ -121,9 +121,7 @@ class Calls:
                 return kind.model_validate_json(response.content)
             except ValidationError:
                 # The parser's error would quote the answer.
-                raise self.not_a_miner(
-                    f"answered {method} {path} with an unexpected message"
-                ) from None
+                raise self.not_a_miner(f"answered {method} {path} with another message") from None
         problem = read_problem(response.content)
         if problem is None:
             raise self.not_a_miner(
@@ -308,6 +306,5 @@ def _refused(problem: ProblemDetail) -> Refused:
 
 
 _REMEDIES: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "Get a new invitation from the study's operator and run `owner-agent"
-    " join`."
+    HTTPStatus.UNAUTHORIZED: "Ask the operator for a new invitation, then run `owner-agent join`."
 }

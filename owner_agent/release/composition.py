@@ -26,8 +26,7 @@ def planned_draws(
 ) -> tuple[Draw, ...]:
     """Return the ledger's draws of the `columns` to send, with the epsilon of each whole draw.
 
-    `identities` maps block names to draw identities; `population` maps a draw to its set of
-    records.
+    `identities` maps blocks' names to draws' identities; `population` names a draw's records.
     """
     return tuple(
         Draw(

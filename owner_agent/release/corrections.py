@@ -126,8 +126,7 @@ class Exchange:
         if self.is_large:
             raise RecordsExchanged(
                 f"{self} If the new records are the same people under other record ids, these"
-                " people would be randomized a second time, with a further loss that nobody"
-                " counts.",
+                " people would be randomized a second time, with an uncounted loss.",
                 where="record_id",
                 remedy="Restore the record ids of people who were reported before. If the new"
                 f" records are people who were never reported, confirm with {option}.",

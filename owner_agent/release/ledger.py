@@ -90,8 +90,8 @@ class Draw:
 class Entry:
     """A release's entry in the ledger.
 
-    `content` identifies the content however it is divided into parts, `plan_digest` the description
-    for the miner. `sketch` is a sample of pseudonyms, `beginning` the epoch, `session` what peers
+    `content` identifies the content independent of parts, `plan_digest` the description for the
+    miner, `sketch` is a sample of pseudonyms, `beginning` the epoch, and `session` what peers
     received.
     """
 

@@ -108,9 +108,8 @@ class MaskTable:
     def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
         """Return the records in another order."""
         ids = [self.record_ids[place] for place in order]
-        return MaskTable(
-            ids, self.unchanged.rows(order), self.confidential.rows(order), self.dropped
-        )
+        both = self.unchanged.rows(order), self.confidential.rows(order)
+        return MaskTable(ids, *both, self.dropped)
 
 
 def read_columns(site: Site) -> MaskTable:

@@ -34,8 +34,7 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 class NewEpoch:
     """The start of a new epoch: the `counted` missing releases, and the columns' `losses`.
 
-    The outbox folders `uncounted` have an unknown loss. `asked` is true if the miner's releases
-    were read.
+    The outbox folders `uncounted` have an unknown loss. `asked`: the miner replied.
     """
 
     counted: tuple[Entry, ...]

@@ -26,8 +26,8 @@ STAGES = {
 class PublishOptions:
     """Options of publishing: the size of parts, and the custodian's choices.
 
-    `corrections` concerns records with changed values; None defers to the site file. A `preview`
-    sends nothing.
+    `corrections` concerns records with changed values (None: the site file's); a `preview` is not
+    sent.
     """
 
     part_records: int = PART_RECORDS

@@ -77,9 +77,7 @@ class PreparedRelease(ABC):
 
     def file_content(self) -> bytes:
         """Return the release as a file for use without a miner. Raises OptionError."""
-        raise OptionError(
-            f"A release of the kind {self.kind} can only be sent to a miner.", where="out"
-        )
+        raise OptionError(f"A {self.kind} release can only be sent to a miner.", where="out")
 
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime

@@ -97,7 +97,6 @@ def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
             f" {names[1]}. Nothing was drawn.",
             where=str(file),
             remedy="A second report reveals more about the record than either plan states. Within a"
-            " study, a record reports once. For another study, use another file and add the"
-            " epsilons.",
+            " study, a record reports once. For another study use another file; epsilons add.",
         )
     return kept

@@ -54,7 +54,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     chosen = now.chosen
     table, losses = chosen.table, losses_by(now)
     advice, influence = chosen.recommendation, now.masked.influence
-    unchanged = table.unchanged.names
+    names = table.unchanged.names
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
     alarms = measures.alarms
@@ -64,12 +64,12 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         else "No measure shows"
     ) + " that the masked values reveal more about a record than the public columns."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(chosen.method, unchanged)
+    promises = protection(chosen.method, names)
     how = "named in the site file" if advice is None else "recommended for this table"
     numbers = {
         "records": len(chosen.keys),
         "dropped": table.dropped,
-        "told": list(unchanged),
+        "told": list(names),
         "confidential": list(table.confidential.names),
         "method": chosen.method.name,
         "recommended": advice is not None,
@@ -112,10 +112,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         Section(
             sentences=[
                 LETTERS,
-                (
-                    f"S: {', '.join(unchanged) or 'nothing'}."
-                    f" X: {', '.join(table.confidential.names)}."
-                ),
+                f"S: {', '.join(names) or 'nothing'}. X: {', '.join(table.confidential.names)}.",
                 *(_weighed(words) for words in gravest_first([*head, *cautions])),
             ]
         ),
@@ -175,10 +172,10 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:
     """Yield pictures of the strongest relationships, true records above masked records."""
-    unchanged, true = now.chosen.table.unchanged, now.chosen.table.confidential
+    shown, true = now.chosen.table.unchanged, now.chosen.table.confidential
     masked = numeric_table(true.names, now.masked.matrix)
-    versions = [("original", unchanged.beside(true)), ("masked", unchanged.beside(masked))]
-    chosen = pairs_to_show(unchanged, true, MOST_PICTURES)
+    versions = [("original", shown.beside(true)), ("masked", shown.beside(masked))]
+    chosen = pairs_to_show(shown, true, MOST_PICTURES)
     note = "Strongest first. Original and masked pictures have the same scales."
     yield Section("Original and masked records", [Sentence(note, "note")], brief=False)
     for place, start in enumerate(range(0, len(chosen), PER_ROW)):

@@ -109,6 +109,11 @@ class StudyForecast:
                 f"The study's budget for a record is epsilon {bound(now.max_epsilon_record)}:"
                 f" {bound(now.left_for_record or 0.0)} of it remains{later}."
             )
+        if now.max_central_epsilon is not None:
+            yield (
+                f"It keeps a central epsilon of {bound(now.max_central_epsilon)} at delta"
+                f" {now.central_delta:g} among {now.central_records or 0:,} records or more."
+            )
         if now.max_epsilon_column is not None:
             yield f"The study's budget for each column is epsilon {bound(now.max_epsilon_column)}."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -28,7 +28,7 @@ from pramana_core.channels import (
     SubsetSelection,
     Symmetric,
     Transition,
-    most_accurate,
+    set_channel,
 )
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ChannelError, OptionError, UnknownCategory, UnknownVariable
@@ -233,13 +233,15 @@ class CutAndPasteSpec(ChannelSpec):
 class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
-    `size` selects all subsets of that many variables; `weights` are probabilities of subsets.
+    `size` selects all subsets of that many variables; `weights` are probabilities of subsets. With
+    `report` = "subset", subsets of many combinations use subset selection where that is better.
     """
 
     kind: Literal["sampled"]
     subsets: tuple[tuple[str, ...], ...] | None = None
     size: Annotated[int, Field(ge=1)] | None = None
     weights: tuple[Finite, ...] | None = None
+    report: Literal["category", "subset"] = "category"
 
     @model_validator(mode="after")
     def _subsets_or_size(self) -> Self:
@@ -256,7 +258,7 @@ class SampledSpec(Amplified):
         for size in sizes:
             require_at_most(COUNTABLE, size)
         # Thousands of subsets share one or two channels.
-        made = cache(most_accurate)
+        made = cache(partial(set_channel, subsets=self.report == "subset"))
         return Sampled(
             domain.shape,
             tuple(

@@ -18,8 +18,7 @@ AUTO = "auto"
 class TellSection(ColumnSection):
     """A column sent unchanged: numbers, or the listed categories.
 
-    `missing` is the category of empty cells; `reveals` names confidential columns that it may
-    reveal.
+    `missing` is the category of empty cells; `reveals` names confidential columns it may reveal.
     """
 
     categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None

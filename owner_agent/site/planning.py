@@ -145,8 +145,7 @@ def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
             f"Variable {section.name!r} has categories that are empty, have surrounding spaces or"
             " differ only in their Unicode encoding.",
             where=section.name,
-            remedy="Write categories without surrounding spaces, as cells are compared without"
-            " them.",
+            remedy="Remove the spaces around categories. Cells are compared without them.",
         )
     if section.missing is not None and section.missing not in categories:
         raise ConfigError(
@@ -184,8 +183,7 @@ def _groupings(
         if section.name in agreed:
             if section.channel is not None:
                 raise ConfigError(
-                    f"Variable {section.name!r} has a channel both in the site file and in the"
-                    " study plan.",
+                    f"Both the site file and the study plan have a channel of {section.name!r}.",
                     where=section.name,
                     remedy="Remove the channel from the site file; `owner-agent plan` shows the"
                     " plan's channel.",

@@ -87,8 +87,8 @@ def read_part(path: Path) -> PublicPart:
         raise ConfigError(
             f"{path} is a site file, which is private to its owner, not a public part.",
             where=str(path),
-            remedy=f"Ask the owner to run `owner-agent public-part --site {path.name}`, and use the"
-            " resulting file.",
+            remedy=f"Ask the owner to run `owner-agent public-part --site {path.name}`, and use"
+            " its file.",
         )
     try:
         part = PublicPart.model_validate(content)

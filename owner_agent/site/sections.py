@@ -28,9 +28,7 @@ def require_listed_once(column: str, listed: tuple[str, ...], missing: str | Non
     if len(set(listed)) < len(listed):
         raise ValueError(f"column {column!r} lists a category twice")
     if missing is not None and missing not in listed:
-        raise ValueError(
-            f"{missing!r}, the category of empty cells, is not in the list of categories"
-        )
+        raise ValueError(f"{missing!r}, the category of empty cells, is not in the list")
 
 
 class ColumnSection(Section):
@@ -80,9 +78,7 @@ class KnownPeer(Section):
     def _encrypted_address(self) -> Self:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname:
-            raise ValueError(
-                f"{self.url!r} is not an https address; connections between owners need TLS"
-            )
+            raise ValueError(f"{self.url!r} is not an https address; owners connect by TLS")
         if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
             raise ValueError("the address must consist of a host and a port only")
         return self

@@ -82,9 +82,9 @@ class AttributeSection(ColumnSection):
 class RequirementSection(Section):
     """The requirement for every path: `k` records, diversity of classes by `c` and `l`, or both.
 
-    `counts` selects the counts that diversity is judged by: "exact" counts of all classes, or
-    "hits" and misses, as the tree publishes them. Only splits whose parts all meet it are allowed.
-    On car, nursery, adult and a clinic, this predicts at least as well as growing first and
+    `counts` selects the counts for judging diversity: "exact" counts of all classes, or "hits" and
+    misses, as the tree publishes them. A split is made only if all its parts meet the requirement.
+    On car, nursery, adult and a clinic, this predicts at least as well as growing first, then
     pruning.
     """
 

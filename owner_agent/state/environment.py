@@ -22,10 +22,8 @@ def utc_now() -> datetime:
 class WaitingTimes:
     """How long an agent waits for others, and how often it repeats actions, in seconds."""
 
-    work: float = (
-        600.0  # for another owner's answer that takes work, unless the session file sets it
-    )
-    connect: float = 10.0  # to connect to another owner, unless the session file sets it
+    work: float = 600.0  # for another owner's answer that takes work, if no session file sets it
+    connect: float = 10.0  # to connect to another owner, if no session file sets it
     quick: float = 20.0  # for another owner's answer that takes no work
     least: float = 5.0  # for any answer, even at the very end of a session
     grace: float = 15.0  # after a session's time limit, to receive the reason of its end

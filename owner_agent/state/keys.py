@@ -61,8 +61,7 @@ class Secrets:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
             "Keys cannot be pickled.",
-            remedy="A pickle would reveal the keys to its readers. Load keys where they are"
-            " needed.",
+            remedy="A pickle would reveal the keys. Load keys where they are needed.",
         )
 
 

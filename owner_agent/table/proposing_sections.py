@@ -120,8 +120,7 @@ def _extended(
     """Return the site file with a section that omits records where numbers may be missing."""
     if taken and site.file.study_plan is not None:
         raise OptionError(
-            f"The study's plan randomizes {', '.join(taken)}, which would be released in two"
-            " forms.",
+            f"The study's plan already randomizes {', '.join(taken)} for another release.",
             where="study_plan",
             remedy="Name other columns, or write a separate site file with `owner-agent init`.",
         )

@@ -91,6 +91,12 @@ class StudyPlan:
                     f" of the {len(self.owners)} owners, each once and in the study's order.",
                     where=f"set {number}",
                 )
+            if len(one.parts) > 1 and any(part.channel.tags for part in one.parts):
+                raise PlanError(
+                    f"Set {number} lies at several owners and reports subsets.",
+                    where=f"set {number}",
+                    remedy="Report subsets of the variables of one owner only.",
+                )
             # Thousands of sets share a few distinct parts.
             for part in one.parts:
                 if part not in fitting:
@@ -107,7 +113,7 @@ class StudyPlan:
                 where=f"set {number}",
             )
         sizes = tuple(variables[axis].size for axis in part.axes)
-        if part.channel.report_sizes(sizes) != sizes:
+        if not part.channel.fits_set(sizes):
             raise PlanError(
                 f"The channel of set {number} at {name!r} does not fit variables with"
                 f" {list(sizes)} categories.",

@@ -42,7 +42,8 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
     for name, labels, true in zip(
         ("place", "diagnosis"), (PLACES, DIAGNOSES), columns, strict=True
     ):
-        spec = {"kind": "contingency-table", "variables": [name]}
+        groups = {f"g{i}": labels[i::10] for i in range(10)}
+        spec = {"kind": "contingency-table", "variables": [name], "groups": groups}
         job = admin.post("/v1/studies/trial/jobs", {"spec": spec})
         done = admin.wait(f"/v1/jobs/{job['id']}")
         model = admin.get(f"/v1/models/{done['model']}")
@@ -52,3 +53,8 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
             off = cells[label]["count"] - (true == label).sum()
             assert abs(off) < 5 * cells[label]["se_records"]
             assert cells[label]["interval"][0] > 0
+        outer = [row for row in model["levels"] if row["level"] == 1]
+        assert sum(row["count"] for row in outer) == pytest.approx(RECORDS)
+        assert len(model["levels"]) < len(labels) / 4  # small categories are pooled
+        for row, group in zip(outer, groups.values(), strict=True):
+            assert abs(row["count"] - np.isin(true, group).sum()) < 5 * row["se_records"]

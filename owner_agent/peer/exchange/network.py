@@ -151,8 +151,7 @@ def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequenc
 def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
     if not proposal.task.allows(family.node, family.parents):
         raise PeerDeviated(
-            f"{owner} learned {family.node!r} with the parents {family.parents}, which the task"
-            " does not allow.",
+            f"The task does not allow the parents {family.parents} of {family.node!r} at {owner}.",
             where=owner,
         )
 

@@ -57,8 +57,8 @@ class OutgoingPackage:
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return the share of a peer entitled to some variables, or None if it is empty.
 
-    The share is the margin of a block's joint draw, or the whole block if its channel has no
-    margin.
+    The share is the margin of a block's joint draw, or the whole block of a channel without
+    margins.
     """
     drawn, sent = [], []
     for block in plan.blocks:

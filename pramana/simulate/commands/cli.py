@@ -176,7 +176,6 @@ class _Chosen:
 def _learn(
     chosen: _Chosen, where: given.Setup, target: str | None, repeated: tuple[float, int, int]
 ) -> Outcome:
-    """Simulate a learner on randomized records."""
     from pramana.simulate.study import simulate
 
     holdout, runs, seed = repeated
@@ -200,7 +199,6 @@ def _learn(
 def _simulated(
     chosen: _Chosen, options: Any, trials: Trials, target: str | None, estimator: Estimator
 ) -> Simulated:
-    """Return the simulation of a learner."""
     from pramana.simulate.bayes_net import NetworkSimulation
     from pramana.simulate.itemsets import RulesSimulation
     from pramana.simulate.learners import ClassifierSimulation
@@ -225,7 +223,6 @@ def _simulated(
 
 
 def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed: int) -> Any:
-    """Simulate the sharing of trees."""
     from pramana.simulate.model_sharing_options import SimulationOptions
     from pramana.simulate.model_sharing_simulation import simulate
     from pramana.simulate.model_sharing_tables import read_sharing_table

@@ -33,7 +33,7 @@ from pramana_core.channels.dense import PARTS, Dense, Grouped
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
 from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
-from pramana_core.channels.subsets import SUBSETS, SubsetSelection, best_subset
+from pramana_core.channels.subsets import SUBSETS, SubsetSelection, best_subset, set_channel
 from pramana_core.channels.symmetric import (
     MIXTURE_CELLS,
     SHARE,
@@ -98,4 +98,5 @@ __all__ = [
     "left_inverse",
     "most_accurate",
     "pieces",
+    "set_channel",
 ]

@@ -84,6 +84,9 @@ class Transition(ABC):
     items: ClassVar[bool] = False
     """Whether a variable's report is a set of its categories instead of a single category."""
 
+    tags: ClassVar[int] = 0
+    """The number of tags of a report `tag * K + cell`; 0 where reports have none."""
+
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
@@ -166,6 +169,11 @@ class Transition(ABC):
             return (reported,)
         return tuple(sizes) if reported == true else None
 
+    def fits_set(self, sizes: Sequence[int]) -> bool:
+        """Whether a sampled set of variables of these sizes can be reported by this channel."""
+        reported = self.report_sizes(sizes)
+        return reported is not None and (bool(self.tags) or reported == tuple(sizes))
+
     @property
     def is_identity(self) -> bool:
         """Whether every category is reported unchanged with certainty."""
@@ -190,6 +198,19 @@ class Transition(ABC):
     def inverse_mixture(self) -> tuple[float, float] | None:
         """(a, b) with P^-1 = a I + b 11', or None if P has no `mixture`. Raises SingularChannel."""
         return None
+
+    @property
+    def estimate_noise(self) -> tuple[float, float] | None:
+        """(C, D): one report estimates the K cells with the covariance, for the probabilities m,
+
+            diag(C m + D) - m m' + k (m 1' + 1 m' - 11' / K) - D 11' / K,  k = (1 - C) / K.
+
+        None where the covariance does not have this form.
+        """
+        if self.mixture is None or not self.mixture[0]:
+            return None
+        a, b = self.mixture
+        return 1 / a, b / a**2
 
     @property
     def exact_mixture(self) -> tuple[Fraction, Fraction] | None:
@@ -450,7 +471,7 @@ def _ranges(kind: type[Transition]) -> dict[str, tuple[int, int]]:
     """Return the smallest and largest permitted value of each integer field of a family."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
-        if get_args(hint)[:1] == (int,):
+        if get_args(hint)[:1] == (int,) and hasattr(hint, "__metadata__"):
             lows: list[Any] = [limit.ge for limit in hint.__metadata__ if isinstance(limit, Ge)]
             highs: list[Any] = [limit.le for limit in hint.__metadata__ if isinstance(limit, Le)]
             found[name] = (max(lows), min(highs, default=RESOLUTION))
@@ -467,8 +488,7 @@ def require_ranges(channel: Transition) -> None:
                 f"{name} of a {channel.family} channel must be a whole number from {low} to {high},"
                 f" not {value!r}.",
                 where=name,
-                remedy="Constructors such as from_gamma and from_probability accept decimal numbers."
-                "",
+                remedy="Constructors such as from_gamma and from_probability accept decimals.",
             )
 
 

@@ -24,6 +24,7 @@ from pramana_core.channels.base import (
     Sizes,
     Tensor,
     Transition,
+    Units,
     condition_number,
     left_inverse,
     require_sizes,
@@ -82,6 +83,10 @@ class Sampled(DecodedTransition):
     A variable of K categories has K + 1 reported codes; the last means "withheld". If the
     weights sum to less than 1, some records report nothing.
 
+    A set may be reported in subsets (`SubsetSelection`): then the code of its first variable is
+    (j + 1)(K + 1) plus that variable's part of the shift y, and the other variables have their
+    parts of y.
+
     The product of the variables may have any size: 100 variables of ten categories have 10^100
     combinations. Methods that work by choice take time proportional to the choices. Methods that
     would list the product raise LimitExceeded.
@@ -120,8 +125,16 @@ class Sampled(DecodedTransition):
         if not self.choices or not self.sizes or min(self.sizes) < 2:
             raise ChannelError("A sampled channel needs variables and at least one choice of them.")
         fitting: set[tuple[int, tuple[int, ...]]] = set()
+        tagged: dict[tuple[int, ...], Transition] = {}
         for index, choice in enumerate(self.choices):
             self._require_fitting(index, choice, fitting)
+            channel = choice.channel
+            if channel.tags and tagged.setdefault(choice.axes, channel) != channel:
+                raise ChannelError(
+                    f"Choice {index} reports subsets of the same variables by another channel.",
+                    where=f"choice {index}",
+                    remedy="Report the subsets of some variables by one channel.",
+                )
         weights = [choice.weight for choice in self.choices]
         if min(weights) < 1 or sum(weights) > RESOLUTION:
             raise ChannelError(
@@ -145,7 +158,7 @@ class Sampled(DecodedTransition):
         sizes = self._sizes_of(choice)
         if (id(choice.channel), sizes) in fitting:
             return
-        if choice.channel.report_sizes(sizes) != sizes:
+        if not choice.channel.fits_set(sizes):
             raise ChannelError(
                 f"The channel of choice {index} is {choice.channel.shape[0]} x"
                 f" {choice.channel.shape[1]}; its variables have {math.prod(sizes)} combinations"
@@ -167,7 +180,10 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _reports(self) -> tuple[int, ...]:
-        return tuple(size + 1 for size in self.sizes)
+        tags = [0] * len(self.sizes)
+        for choice in self.choices:
+            tags[choice.axes[0]] = max(tags[choice.axes[0]], choice.channel.tags)
+        return tuple((tag + 1) * (size + 1) for tag, size in zip(tags, self.sizes, strict=True))
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -175,9 +191,9 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _parts(self) -> tuple[_Part, ...]:
-        by_axes: dict[tuple[int, ...], list[Choice]] = {}
+        by_axes: dict[object, list[Choice]] = {}
         for choice in self.choices:
-            by_axes.setdefault(choice.axes, []).append(choice)
+            by_axes.setdefault((choice.axes, choice.channel.tags), []).append(choice)
         return tuple(_Part(tuple(alike)) for alike in by_axes.values())
 
     @cached_property
@@ -212,11 +228,18 @@ class Sampled(DecodedTransition):
         """The probability that nothing is reported, times `RESOLUTION`."""
         return RESOLUTION - sum(choice.weight for choice in self.choices)
 
-    def place(self, choice: Choice) -> tuple[slice | int, ...]:
-        """Return the index of a choice's reports in a tensor with one axis per variable."""
-        return tuple(
-            slice(0, size) if axis in choice.axes else size for axis, size in enumerate(self.sizes)
-        )
+    def place(self, choice: Choice) -> tuple[slice | Units, ...]:
+        """Return where a choice's reports stand in a tensor with an axis per variable."""
+        places: list[slice | Units] = [
+            slice(0, size) if axis in choice.axes else slice(size, size + 1)
+            for axis, size in enumerate(self.sizes)
+        ]
+        if choice.channel.tags:
+            # A tag adds to the code of the set's first variable, above that of "withheld".
+            size = self.sizes[choice.axes[0]]
+            starts = (size + 1) * np.arange(1, choice.channel.tags + 1)
+            places[choice.axes[0]] = (starts[:, None] + np.arange(size)).ravel()
+        return tuple(places)
 
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
         source = np.moveaxis(tensor, axis, 0)
@@ -229,7 +252,8 @@ class Sampled(DecodedTransition):
             gone = tuple(i for i in range(len(self.sizes)) if i not in first.axes)
             margin = true.sum(axis=gone).reshape(first.channel.shape[0], *rest)
             made = part.act("apply", margin)
-            reported[self.place(first)] += made.reshape(*self._sizes_of(first), *rest)
+            place = self.place(first)
+            reported[place] += made.reshape(reported[place].shape)
         if self.silent:
             # On every axis, index `size` is the code of "withheld".
             reported[self.sizes] += true.sum(axis=tuple(range(len(self.sizes)))) * (

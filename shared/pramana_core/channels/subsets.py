@@ -24,12 +24,17 @@ from pramana_core.channels.base import (
     require_ranges,
     require_size,
 )
-from pramana_core.channels.symmetric import Symmetric
+from pramana_core.channels.symmetric import Symmetric, most_accurate
 from pramana_core.domain import CATEGORIES
 from pramana_core.errors import ChannelError, SingularChannel
+from pramana_core.ties import exceeds
 
 SUBSETS = 64
 """The number of published subsets; errors are at most 2.3 % above those of all subsets."""
+
+SET_GAIN = 1.25
+"""Sampled sets report subsets where the mean squared error is smaller by at least this factor:
+moments cannot estimate parts of such a set, and there are `SUBSETS` times the reports to count."""
 
 _Size = Annotated[int, Ge(3), Le(CATEGORIES)]
 
@@ -62,6 +67,7 @@ class SubsetSelection(Transition):
     family = "subset-selection"
     kind = "subset"
     alone = True
+    tags = SUBSETS
     told = "each report is a subset that contains the true category more often than chance."
     size: _Size
     chosen: Annotated[int, Ge(2), Le(CATEGORIES)]
@@ -202,6 +208,29 @@ class SubsetSelection(Transition):
     def _squares(self) -> npt.NDArray[np.complex128]:
         return np.fft.rfft(np.square(np.fft.irfft(self._inverse, n=self.size)))
 
+    @cached_property
+    def estimate_noise(self) -> tuple[float, float]:
+        """See `Transition`: exact for the mean variance over equally frequent truths."""
+        truth = np.zeros(self.size)
+        truth[0] = 1.0
+        squares = self.solve_square(self.apply(truth, 0), 0)
+        return _noise(float(squares[0]), float(squares[1:].mean()), self.size)
+
+    def margin_noise(self, sizes: Sequence[int], kept: Sequence[bool]) -> tuple[float, float]:
+        """Return `estimate_noise` of the sums of cells over the variables of a set not kept."""
+        if all(kept):
+            return self.estimate_noise
+        own, other = [], []
+        gone = tuple(size if keep else 1 for size, keep in zip(sizes, kept, strict=True))
+        labels = np.broadcast_to(np.arange(math.prod(gone)).reshape(gone), sizes).ravel()
+        for label in range(math.prod(gone)):
+            inside = labels == label
+            squares = np.square(self.solve_adjoint(inside.astype(np.float64), 0))
+            mean = self.apply_adjoint(squares, 0)
+            own.append(mean[inside].mean())
+            other.append(mean[~inside].mean())
+        return _noise(float(np.mean(own)), float(np.mean(other)), len(own))
+
     @property
     def condition_number(self) -> float:
         largest, least = float(self._powers.max()), float(self._powers.min())
@@ -211,12 +240,34 @@ class SubsetSelection(Transition):
     def listed_rows(self) -> int:
         return 0
 
+    def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        # Of several variables the code of the first has the subset, too.
+        fits = math.prod(sizes) == self.size
+        return (SUBSETS * sizes[0], *sizes[1:]) if fits else None
+
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
         return self if all(kept) else None
 
     def describe(self) -> str:
         inside = self.inside_units / RESOLUTION
         return f"subsets of {self.chosen} categories, {inside:.3g} with the true one"
+
+
+@lru_cache(maxsize=1 << 12)
+def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
+    """Return the channel of a sampled set of `size` cells: symmetric, or subsets where they pay."""
+    if subsets and 2 < size <= CATEGORIES and gamma > 1:
+        error = subset_error(size, best_subset(size, float(gamma)), gamma)
+        if exceeds(subset_error(size, 1, gamma), SET_GAIN * error):
+            return SubsetSelection.from_gamma(size, gamma)
+    return most_accurate(size, gamma)
+
+
+def _noise(own: float, other: float, cells: int) -> tuple[float, float]:
+    """Return (C, D) from a cell's mean squared estimate by a record in it, and by another."""
+    # With two cells C m is as good as D, for both variances are the same.
+    c = (own - other - 2 / cells) / (1 - 2 / cells) if cells > 2 else 1.0
+    return c, (other + (1 - c) / cells**2) / (1 - 1 / cells)
 
 
 def subset_error(size: int, chosen: int | npt.NDArray[np.int64], gamma: float) -> Any:

@@ -203,7 +203,7 @@ class Laws:
         if len(names) != 2 or self._order < 2 or not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
             return None
         readings = self._readings.of(names)
-        if readings is None or any(r.decoder.mixture is None for r in readings.readings):
+        if readings is None or any(r.decoder.noise is None for r in readings.readings):
             return None
         one, other = names
         return SeparatePair(readings, (self.single(one), self.single(other)))

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from pramana_core.channels import SUBSETS
 from pramana_core.errors import EmptyTable, LimitExceeded
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
@@ -255,8 +256,9 @@ def grouped(
     """Count records by the set of columns that they report; a code equal to the size is "withheld".
 
     Returns int64 counts by set, with an axis for each variable; sets that no record reports may be
-    missing. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than
-    `MARGINAL_CELLS` cells.
+    missing. Reports of subsets (`Sampled`) are counted for the set (number of columns, *set), with
+    one axis more for the subset. `tick` is called for each `at_once` records. Raises LimitExceeded:
+    a set has more than `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
     widths = np.array(sizes, dtype=np.int64)
@@ -279,8 +281,27 @@ def grouped(
                 _add(found, (), np.array(len(records)))
                 continue
             entries = first[records][:, None] + np.arange(size)
-            _count(found, axes[entries], codes[entries], widths)
+            chosen, made = axes[entries], codes[entries]
+            if (made > widths[chosen]).any():
+                chosen, made = _count_tagged(found, chosen, made, widths)
+            if len(made):
+                _count(found, chosen, made, widths)
     return found
+
+
+def _count_tagged(
+    found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
+) -> tuple[Counts, Counts]:
+    """Add the records that report subsets; return the others that report what can be reported."""
+    tags, cells = np.divmod(codes, widths[axes] + 1)
+    fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
+    subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)
+    if subset.any():
+        sets = np.insert(axes[subset], 0, len(widths), axis=1)
+        reports = np.hstack([tags[subset, :1] - 1, cells[subset]])
+        _count(found, sets, reports, np.append(widths, SUBSETS))
+    plain = fits & (tags[:, 0] == 0)
+    return axes[plain], codes[plain]
 
 
 def _count(

@@ -133,7 +133,8 @@ def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
     """
     groups: dict[object, list[Choice]] = {}
     for choice in channel.choices:
-        key = (choice.axes, choice.channel if isinstance(channel, Coordinated) else None)
+        shown = isinstance(channel, Coordinated) or choice.channel.tags
+        key = (choice.axes, choice.channel if shown else None)
         groups.setdefault(key, []).append(choice)
     return [
         (

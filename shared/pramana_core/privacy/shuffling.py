@@ -355,6 +355,13 @@ def _(channel: SubsetSelection) -> Tensor:
     shared = np.fft.irfft((np.abs(members) ** 2).sum(axis=0), n=channel.size)
     # A record at this distance from another shares the fewest reports with it.
     distance = 1 + int(np.rint(shared[1:]).argmin())
+    sums = _subset_contrast(channel, distance)
+    return sums[[0, distance, int(sums.sum(axis=1).argmin())]]
+
+
+def _subset_contrast(channel: SubsetSelection, distance: int) -> Tensor:
+    """Return by truth the probabilities of reports likelier under 0, and under `distance`."""
+    members = np.fft.rfft(channel.members)
     first, second = channel.members, np.roll(channel.members, distance, axis=1)
     inside, outside = channel.likelihoods
     found = []
@@ -363,8 +370,7 @@ def _(channel: SubsetSelection) -> Tensor:
         overlap = np.conj(members) * np.fft.rfft(alone)
         counts = np.rint(np.fft.irfft(overlap.sum(axis=0), n=channel.size))
         found.append((outside * alone.sum() + (inside - outside) * counts) / len(alone))
-    sums = np.stack(found, axis=1)
-    return sums[[0, distance, int(sums.sum(axis=1).argmin())]]
+    return np.stack(found, axis=1)
 
 
 @contrast.register
@@ -374,7 +380,22 @@ def _(channel: Product) -> Tensor:
 
 @contrast.register
 def _(channel: Sampled) -> Tensor:
-    return np.asarray(sum(w * contrast(part) for w, part in parts_of(channel)) / 2**32)
+    found = sum(
+        (
+            w * contrast(part)
+            for w, part in parts_of(channel)
+            if not isinstance(part, SubsetSelection)
+        ),
+        np.zeros((3, 2)),
+    )
+    for choice in channel.choices:
+        if isinstance(choice.channel, SubsetSelection):
+            # Truths that differ in every variable, as those of the other parts do.
+            sizes = [channel.sizes[axis] for axis in choice.axes]
+            cells = [np.ravel_multi_index([min(v, s - 1) for s in sizes], sizes) for v in range(3)]
+            sums = _subset_contrast(choice.channel, int(cells[1]))
+            found += choice.weight * sums[cells]
+    return np.asarray(found / 2**32)
 
 
 def _has_contrast(channel: Part) -> bool:

@@ -160,10 +160,21 @@ class CountsSpec(RecordsSpec):
 
 
 class ContingencyTableSpec(CountsSpec):
-    """Estimate the count of records with each combination of categories of some variables."""
+    """Estimate the count of records with each combination of categories of some variables.
+
+    For a table of one variable, `groups` names the categories of each group, or its groups. The
+    model then has `levels`, too, the counts of all groups, in which small categories are one row.
+    """
 
     kind: Literal["contingency-table"]
     variables: Variables
+    groups: (
+        Annotated[
+            dict[Label, Annotated[list[Label], Field(min_length=1, max_length=MAX_CATEGORIES)]],
+            Field(min_length=1, max_length=MAX_CATEGORIES),
+        ]
+        | None
+    ) = None
 
 
 @options_from(RuleOptions)

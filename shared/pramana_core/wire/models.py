@@ -187,12 +187,34 @@ class CellMessage(Message):
     interval: tuple[float, float]
 
 
+class LevelMessage(Message):
+    """The count of a group of categories, of a category, or of the small categories of a group.
+
+    `level` is 1 for the outermost groups; `within` is the group around. The small categories of a
+    group, `n others`, are those whose count is at most 1.96 standard errors against the population.
+    """
+
+    level: int
+    within: str
+    category: str
+    categories: int
+    count: float
+    low: float
+    high: float
+    se_records: float
+    se_population: float
+
+
 class ContingencyTableMessage(ModelHead):
-    """Estimated counts of every combination of categories; the last variable varies fastest."""
+    """Estimated counts of every combination of categories; the last variable varies fastest.
+
+    `levels` are the counts by the job's `groups`, which add up.
+    """
 
     kind: Literal["contingency-table"] = "contingency-table"
     variables: list[NamedVariable]
     cells: list[CellMessage]
+    levels: Annotated[list[LevelMessage], Field(default_factory=list)]
 
 
 class ItemMessage(Message):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -132,11 +132,16 @@ class PrivacyBudget(Message):
     `max_epsilon_record` limits a record's loss if columns determine each other,
     `max_epsilon_column` a column's loss by its own draws. `left_for_record` is the remainder of the
     first limit after all sent and announced releases; `left_for_columns` is the remainder of the
-    second, for each variable that a release randomized.
+    second, for each variable that a release randomized. `max_epsilon_record` also ensures the
+    central budget, `max_central_epsilon` at `central_delta` among at least `central_records`
+    records.
     """
 
     max_epsilon_record: float | None
     max_epsilon_column: float | None
+    max_central_epsilon: float | None = None
+    central_delta: float = DELTA
+    central_records: int | None = None
     left_for_record: float | None
     left_for_columns: Annotated[dict[str, float], Field(default_factory=dict)]
 
@@ -268,13 +273,34 @@ class StudyCreate(Message):
     its own draws. `people` is `same`, `different`, or `overlapping` for owners who hold the same
     people, different people, or partly the same (which assumes nothing). Only with `different` is a
     record's loss the loss at one owner instead of the sum.
+    `max_central_epsilon` limits a record's loss to whoever does not know whose report is whose, at
+    `central_delta`: each release then has at least `central_records` records and no public column.
     """
 
     name: Name
     title: Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")] = ""
     max_epsilon_record: Epsilon | None = None
     max_epsilon_column: Epsilon | None = None
+    max_central_epsilon: Epsilon | None = None
+    central_delta: Annotated[float, Field(gt=0, lt=1)] = DELTA
+    central_records: Annotated[int, Field(ge=1)] | None = None
     people: People = "overlapping"
+
+    @model_validator(mode="after")
+    def _central_among_records(self) -> Self:
+        if (self.max_central_epsilon is None) != (self.central_records is None):
+            raise ValueError("a central budget has both max_central_epsilon and central_records")
+        return self
+
+
+BUDGET = (
+    "max_epsilon_record",
+    "max_epsilon_column",
+    "max_central_epsilon",
+    "central_delta",
+    "central_records",
+)
+"""The fields of a study that are its budget."""
 
 
 class StudyStep(Message):

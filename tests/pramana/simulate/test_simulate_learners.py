@@ -27,7 +27,7 @@ from pramana.simulate.study import Trials, simulate
 from pramana.simulate.tables import MOST_INTERVALS, read_source
 from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import OptionError, PramanaError, UnknownVariable
+from pramana_core.errors import EstimationError, OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
 from pramana_core.privacy import Amplification
 
@@ -288,12 +288,23 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
 @pytest.mark.slow
 def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
     command = ("tree", "--target", "v1", "--design", "auto", "--table", str(table), "--runs", "1")
+    command += ("--records", "3000")
     setting = simulated(*command, "--central-epsilon", "1.5")["setting"]
     assert 1.4 < setting["central_epsilon"] <= 1.5
     assert setting["gamma"] > math.exp(1.5)
     limited = simulated(*command, "--central-epsilon", "1.5", "--gamma", "3")["setting"]
     assert limited["gamma"] == pytest.approx(3)
     assert limited["central_epsilon"] < setting["central_epsilon"]
+
+
+@pytest.mark.slow
+def test_a_central_epsilon_of_too_few_records_is_refused_before_a_run(table: Path):
+    command = ("tree", "--target", "v1", "--design", "auto", "--table", str(table), "--runs", "1")
+    few = CliRunner().invoke(app, ["simulate", *command, "--central-epsilon", "0.3"])
+    assert isinstance(few.exception, EstimationError), few.output
+    assert (few.exception.where, few.exception.exit_code) == ("--central-epsilon", 6)
+    # The control: at the same gamma, which is a choice then, the simulation runs.
+    assert simulated(*command, "--gamma", "1.35")["setting"]["gamma"] == pytest.approx(1.35)
 
 
 RULES = ("rules", "--p", "0.1")

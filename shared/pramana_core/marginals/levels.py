@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,12 @@ from pramana_core.errors import OptionError, UnknownCategory
 from pramana_core.marginals.score_interval import normal_quantile, possible, score_interval
 from pramana_core.marginals.tables import MarginalTable, Tensor
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Groups: TypeAlias = "Mapping[str, Groups | Sequence[str]]"
 """The categories, or the inner groups, of each group:
-`{"north": {"city": ["A", "B"]}, "south": ["C"]}`"""
+`{"north": {"city": ["A", "B"]}, "south": ["C"]}`.
+
+A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": ["C"]}` is the same.
+"""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
@@ -37,14 +37,36 @@ class _Row:
     codes: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class LevelCounts:
+    """Estimated counts of a group, a category, or several small categories of a group.
+
+    `level` is 1 for the outermost groups; `within` is the group around; `categories` is the number
+    of categories. The errors and the interval, between `low` and `high`, are those of a table.
+    """
+
+    level: int
+    within: str
+    category: str
+    categories: int
+    count: float
+    low: float
+    high: float
+    se_records: float
+    se_population: float
+
+
 def levels_of(
     table: MarginalTable, variable: Variable, groups: Groups, level: float
-) -> pd.DataFrame:
-    """Return the counts in the form of `EstimatedCounts.levels`."""
-    import pandas as pd
+) -> list[LevelCounts]:
+    """Return the counts of all levels: each group, and then what is in it.
 
+    Small categories of a group are one row, `n others`, where they are two or more: those whose
+    count is at most its standard error times the normal quantile of `level`, the confidence of the
+    intervals. Raises UnknownCategory, and OptionError: a category that is not in one group.
+    """
+    groups = require_groups(groups, variable.categories)
     codes = {category: code for code, category in enumerate(variable.categories)}
-    _require_partition(groups, codes)
     z = normal_quantile(level)
     small = table.counts <= z * table.standard_error(population=True)
     rows = list(_rows(groups, codes, small))
@@ -57,23 +79,63 @@ def levels_of(
     square = noise / table.records + share
     ends = score_interval(share, square, table.records, z, population=True)
     low, high = possible(*ends, share)
-    return pd.DataFrame(
-        {
-            "level": [row.depth for row in rows],
-            "within": [row.within for row in rows],
-            "category": [row.label for row in rows],
-            "categories": [len(row.codes) for row in rows],
-            "count": counts,
-            "low": table.records * low,
-            "high": table.records * high,
-            "se_records": np.sqrt(noise),
-            "se_population": np.sqrt(error),
-        }
-    )
+    numbers = [counts, table.records * low, table.records * high, np.sqrt(noise), np.sqrt(error)]
+    return [
+        LevelCounts(row.depth, row.within, row.label, len(row.codes), *map(float, found))
+        for row, found in zip(rows, np.transpose(numbers), strict=True)
+    ]
+
+
+def nested_groups(groups: Groups, categories: Sequence[str]) -> Groups:
+    """Return groups with those that lists name, and that are no category, in their place.
+
+    Raises OptionError: a list that names groups and categories, or groups within each other.
+    """
+    if not isinstance(groups, Mapping):
+        return groups
+    known, inner = set(categories), dict(groups)
+    named: set[str] = set()
+
+    def inside(label: str, members: Any, above: tuple[str, ...]) -> Any:
+        listed = isinstance(members, Sequence) and not isinstance(members, str)
+        found = [m for m in members if m in inner and m not in known] if listed else []
+        if not found:
+            return members
+        if len(found) < len(members) or {label, *above} & {*found}:
+            raise OptionError(
+                f"The group {label!r} must name categories alone, or other groups alone.",
+                where="groups",
+                remedy="Give the categories a group of their own.",
+            )
+        named.update(found)
+        return {m: inside(m, inner[m], (*above, label)) for m in found}
+
+    made = {label: inside(label, members, ()) for label, members in groups.items()}
+    return {label: members for label, members in made.items() if label not in named}
+
+
+def require_groups(groups: Groups, categories: Sequence[str]) -> Groups:
+    """Return nested groups in which each category is once. Raises UnknownCategory, OptionError."""
+    found = nested_groups(groups, categories)
+    _require_partition(found, dict.fromkeys(categories, 0))
+    return found
+
+
+def flat_groups(groups: Any) -> Any:
+    """Return groups without nesting: each group's categories, or the names of its groups.
+
+    What are no groups is returned unchanged, to be refused by whoever reads it.
+    """
+    if not isinstance(groups, Mapping):
+        return groups
+    found: dict[str, Any] = {}
+    for label, inside in groups.items():
+        found[label] = list(inside) if isinstance(inside, Mapping) else inside
+        found |= flat_groups(inside) if isinstance(inside, Mapping) else {}
+    return found
 
 
 def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Tensor:
-    """Return the variance of the count in each row."""
     # The variances of single categories are known; other rows take one number per report.
     found: Tensor = members @ table.variance(population=population)
     several = np.flatnonzero(members.sum(axis=1) > 1)
