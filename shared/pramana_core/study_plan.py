@@ -93,7 +93,7 @@ class StudyPlan:
                 )
             if len(one.parts) > 1 and any(part.channel.tags for part in one.parts):
                 raise PlanError(
-                    f"Set {number} lies at several owners and reports subsets.",
+                    f"Set {number} reports subsets of the variables of several owners.",
                     where=f"set {number}",
                     remedy="Report subsets of the variables of one owner only.",
                 )

@@ -85,7 +85,7 @@ class Transition(ABC):
     """Whether a variable's report is a set of its categories instead of a single category."""
 
     tags: ClassVar[int] = 0
-    """The number of tags of a report `tag * K + cell`; 0 where reports have none."""
+    """The number of tags in reports coded as `tag * K + cell`; 0 for reports without tags."""
 
     @property
     @abstractmethod
@@ -170,7 +170,7 @@ class Transition(ABC):
         return tuple(sizes) if reported == true else None
 
     def fits_set(self, sizes: Sequence[int]) -> bool:
-        """Whether a sampled set of variables of these sizes can be reported by this channel."""
+        """Return whether this channel can report a sampled set of variables of these sizes."""
         reported = self.report_sizes(sizes)
         return reported is not None and (bool(self.tags) or reported == tuple(sizes))
 
@@ -201,11 +201,11 @@ class Transition(ABC):
 
     @property
     def estimate_noise(self) -> tuple[float, float] | None:
-        """(C, D): one report estimates the K cells with the covariance, for the probabilities m,
+        """(C, D): the covariance of one report's estimates of the K cells, with probabilities m, is
 
             diag(C m + D) - m m' + k (m 1' + 1 m' - 11' / K) - D 11' / K,  k = (1 - C) / K.
 
-        None where the covariance does not have this form.
+        The value is None if the covariance does not have this form.
         """
         if self.mixture is None or not self.mixture[0]:
             return None

@@ -83,9 +83,8 @@ class Sampled(DecodedTransition):
     A variable of K categories has K + 1 reported codes; the last means "withheld". If the
     weights sum to less than 1, some records report nothing.
 
-    A set may be reported in subsets (`SubsetSelection`): then the code of its first variable is
-    (j + 1)(K + 1) plus that variable's part of the shift y, and the other variables have their
-    parts of y.
+    The channel of a choice may be a `SubsetSelection`. The code of the choice's first variable is
+    then (j + 1)(K + 1) plus that variable's category in y; the other variables report theirs in y.
 
     The product of the variables may have any size: 100 variables of ten categories have 10^100
     combinations. Methods that work by choice take time proportional to the choices. Methods that
@@ -131,9 +130,10 @@ class Sampled(DecodedTransition):
             channel = choice.channel
             if channel.tags and tagged.setdefault(choice.axes, channel) != channel:
                 raise ChannelError(
-                    f"Choice {index} reports subsets of the same variables by another channel.",
+                    f"Choice {index} reports subsets by another channel than an earlier choice of"
+                    " the same variables.",
                     where=f"choice {index}",
-                    remedy="Report the subsets of some variables by one channel.",
+                    remedy="Use one subset channel for each set of variables.",
                 )
         weights = [choice.weight for choice in self.choices]
         if min(weights) < 1 or sum(weights) > RESOLUTION:
@@ -229,13 +229,13 @@ class Sampled(DecodedTransition):
         return RESOLUTION - sum(choice.weight for choice in self.choices)
 
     def place(self, choice: Choice) -> tuple[slice | Units, ...]:
-        """Return where a choice's reports stand in a tensor with an axis per variable."""
+        """Return the index of a choice's reports in a tensor with one axis per variable."""
         places: list[slice | Units] = [
             slice(0, size) if axis in choice.axes else slice(size, size + 1)
             for axis, size in enumerate(self.sizes)
         ]
         if choice.channel.tags:
-            # A tag adds to the code of the set's first variable, above that of "withheld".
+            # A tag is added to the code of the set's first variable, above the code of "withheld".
             size = self.sizes[choice.axes[0]]
             starts = (size + 1) * np.arange(1, choice.channel.tags + 1)
             places[choice.axes[0]] = (starts[:, None] + np.arange(size)).ravel()

@@ -33,8 +33,8 @@ SUBSETS = 64
 """The number of published subsets; errors are at most 2.3 % above those of all subsets."""
 
 SET_GAIN = 1.25
-"""Sampled sets report subsets where the mean squared error is smaller by at least this factor:
-moments cannot estimate parts of such a set, and there are `SUBSETS` times the reports to count."""
+"""Sampled sets report subsets only if the mean squared error is smaller by at least this factor,
+because moments cannot estimate parts of such a set, and it has `SUBSETS` times the reports."""
 
 _Size = Annotated[int, Ge(3), Le(CATEGORIES)]
 
@@ -210,14 +210,14 @@ class SubsetSelection(Transition):
 
     @cached_property
     def estimate_noise(self) -> tuple[float, float]:
-        """See `Transition`: exact for the mean variance over equally frequent truths."""
+        """(C, D) as in `Transition`, for the mean variance over equally frequent categories."""
         truth = np.zeros(self.size)
         truth[0] = 1.0
         squares = self.solve_square(self.apply(truth, 0), 0)
         return _noise(float(squares[0]), float(squares[1:].mean()), self.size)
 
     def margin_noise(self, sizes: Sequence[int], kept: Sequence[bool]) -> tuple[float, float]:
-        """Return `estimate_noise` of the sums of cells over the variables of a set not kept."""
+        """Return `estimate_noise` for cells summed over the variables that are not `kept`."""
         if all(kept):
             return self.estimate_noise
         own, other = [], []
@@ -241,7 +241,7 @@ class SubsetSelection(Transition):
         return 0
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
-        # Of several variables the code of the first has the subset, too.
+        # The code of the first variable also contains the subset.
         fits = math.prod(sizes) == self.size
         return (SUBSETS * sizes[0], *sizes[1:]) if fits else None
 
@@ -255,7 +255,7 @@ class SubsetSelection(Transition):
 
 @lru_cache(maxsize=1 << 12)
 def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
-    """Return the channel of a sampled set of `size` cells: symmetric, or subsets where they pay."""
+    """Return the channel of a sampled set of `size` cells: subsets if they gain enough."""
     if subsets and 2 < size <= CATEGORIES and gamma > 1:
         error = subset_error(size, best_subset(size, float(gamma)), gamma)
         if exceeds(subset_error(size, 1, gamma), SET_GAIN * error):
@@ -264,8 +264,8 @@ def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
 
 
 def _noise(own: float, other: float, cells: int) -> tuple[float, float]:
-    """Return (C, D) from a cell's mean squared estimate by a record in it, and by another."""
-    # With two cells C m is as good as D, for both variances are the same.
+    """Return (C, D) from the mean squared estimates of a cell by records in it and by others."""
+    # With two cells both variances are equal, so C may be 1.
     c = (own - other - 2 / cells) / (1 - 2 / cells) if cells > 2 else 1.0
     return c, (other + (1 - c) / cells**2) / (1 - 1 / cells)
 

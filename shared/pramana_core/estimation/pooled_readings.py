@@ -100,7 +100,7 @@ class Decoder:
 
     @classmethod
     def estimating(cls, c: float, d: float, cells: int) -> Decoder:
-        """Return that of counts that are estimates, with their `noise`."""
+        """Return the decoder of counts that are already estimates, with their `noise` (c, d)."""
         spread = c + (cells - 1) * d + (1 - c) / cells - 1 / cells
         return cls(1 / max(spread, 1e-12), cells, noise=(c, d))
 
@@ -286,7 +286,7 @@ class _SampledBlock:
         for choice in channel.choices:
             same = kept.setdefault(choice.channel, choice.channel)
             one = Choice(choice.axes, choice.weight, same)
-            # As counted by `SetPass`: a tagged set has one column more.
+            # `SetPass` counts a tagged set with an additional column.
             counted = (len(channel.sizes), *choice.axes) if same.tags else choice.axes
             self._choices.setdefault(counted, []).append(one)
             for axis in choice.axes:
@@ -333,7 +333,7 @@ class _SampledBlock:
         return [Reading(counts, dec, key[1:]) for key, (dec, counts) in found.items()]
 
     def _counted(self, counted: tuple[int, ...]) -> Tensor | None:
-        """Return the counts of a set's reports; of a tagged set's, the estimates of its cells."""
+        """Return the counts of a set's reports; for a tagged set, the estimates of its cells."""
         counts = self._counts.get(counted)
         choice = self._choices[counted][0]
         if counts is None or not choice.channel.tags:
@@ -347,7 +347,6 @@ class _SampledBlock:
     def _estimating(
         self, choice: Choice, wanted: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return `_decoder` of a tagged set."""
         sizes = tuple(self._channel.sizes[axis] for axis in choice.axes)
         kept = tuple(axis in wanted for axis in choice.axes)
         key = (id(self), id(choice.channel), sizes, kept)

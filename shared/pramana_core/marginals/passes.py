@@ -256,9 +256,9 @@ def grouped(
     """Count records by the set of columns that they report; a code equal to the size is "withheld".
 
     Returns int64 counts by set, with an axis for each variable; sets that no record reports may be
-    missing. Reports of subsets (`Sampled`) are counted for the set (number of columns, *set), with
-    one axis more for the subset. `tick` is called for each `at_once` records. Raises LimitExceeded:
-    a set has more than `MARGINAL_CELLS` cells.
+    missing. Reports of subsets (see `Sampled`) have the key (number of columns, *set) and another
+    first axis for the subset. `tick` is called for each `at_once` records. Raises LimitExceeded: a
+    set has more than `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
     widths = np.array(sizes, dtype=np.int64)
@@ -292,7 +292,7 @@ def grouped(
 def _count_tagged(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> tuple[Counts, Counts]:
-    """Add the records that report subsets; return the others that report what can be reported."""
+    """Add the records that report subsets; return the other records with valid codes."""
     tags, cells = np.divmod(codes, widths[axes] + 1)
     fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
     subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)

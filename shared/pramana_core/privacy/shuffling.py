@@ -360,7 +360,7 @@ def _(channel: SubsetSelection) -> Tensor:
 
 
 def _subset_contrast(channel: SubsetSelection, distance: int) -> Tensor:
-    """Return by truth the probabilities of reports likelier under 0, and under `distance`."""
+    """Return, by true category, the probabilities of reports more likely under 0 and `distance`."""
     members = np.fft.rfft(channel.members)
     first, second = channel.members, np.roll(channel.members, distance, axis=1)
     inside, outside = channel.likelihoods
@@ -390,7 +390,7 @@ def _(channel: Sampled) -> Tensor:
     )
     for choice in channel.choices:
         if isinstance(choice.channel, SubsetSelection):
-            # Truths that differ in every variable, as those of the other parts do.
+            # True cells that differ in every variable, as in the other parts.
             sizes = [channel.sizes[axis] for axis in choice.axes]
             cells = [np.ravel_multi_index([min(v, s - 1) for s in sizes], sizes) for v in range(3)]
             sums = _subset_contrast(choice.channel, int(cells[1]))

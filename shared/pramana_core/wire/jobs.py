@@ -162,8 +162,9 @@ class CountsSpec(RecordsSpec):
 class ContingencyTableSpec(CountsSpec):
     """Estimate the count of records with each combination of categories of some variables.
 
-    For a table of one variable, `groups` names the categories of each group, or its groups. The
-    model then has `levels`, too, the counts of all groups, in which small categories are one row.
+    For a table of one variable, `groups` lists the categories, or the inner groups, of each group.
+    The model then also has `levels`: the counts of groups and categories, with small categories in
+    one row.
     """
 
     kind: Literal["contingency-table"]

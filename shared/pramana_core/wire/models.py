@@ -190,8 +190,9 @@ class CellMessage(Message):
 class LevelMessage(Message):
     """The count of a group of categories, of a category, or of the small categories of a group.
 
-    `level` is 1 for the outermost groups; `within` is the group around. The small categories of a
-    group, `n others`, are those whose count is at most 1.96 standard errors against the population.
+    `level` is 1 for the outermost groups; `within` is the enclosing group. Small categories of a
+    group form one row, `n others`; their counts are at most 1.96 standard errors against the
+    population.
     """
 
     level: int
@@ -208,7 +209,7 @@ class LevelMessage(Message):
 class ContingencyTableMessage(ModelHead):
     """Estimated counts of every combination of categories; the last variable varies fastest.
 
-    `levels` are the counts by the job's `groups`, which add up.
+    `levels` are the counts of the job's `groups`; a group's count is the sum of its contents.
     """
 
     kind: Literal["contingency-table"] = "contingency-table"

@@ -272,9 +272,9 @@ class StudyCreate(Message):
     The budget limits a record's loss, if its columns determine each other, and a column's loss by
     its own draws. `people` is `same`, `different`, or `overlapping` for owners who hold the same
     people, different people, or partly the same (which assumes nothing). Only with `different` is a
-    record's loss the loss at one owner instead of the sum.
-    `max_central_epsilon` limits a record's loss to whoever does not know whose report is whose, at
-    `central_delta`: each release then has at least `central_records` records and no public column.
+    record's loss the loss at one owner instead of the sum. `max_central_epsilon` limits a record's
+    loss, at `central_delta`, against readers who do not know which report is whose. Each release
+    must then have at least `central_records` records and no public column.
     """
 
     name: Name
@@ -289,7 +289,7 @@ class StudyCreate(Message):
     @model_validator(mode="after")
     def _central_among_records(self) -> Self:
         if (self.max_central_epsilon is None) != (self.central_records is None):
-            raise ValueError("a central budget has both max_central_epsilon and central_records")
+            raise ValueError("a central budget needs both max_central_epsilon and central_records")
         return self
 
 
@@ -300,7 +300,7 @@ BUDGET = (
     "central_delta",
     "central_records",
 )
-"""The fields of a study that are its budget."""
+"""The fields of a study's budget."""
 
 
 class StudyStep(Message):
