@@ -249,8 +249,8 @@ def listed_decoder(channel: Transition) -> Tensor:
     """Return the decoder of a channel. Raises LimitExceeded above `DECODER_CELLS`."""
     if channel.shape[0] > DECODER_CELLS:
         raise LimitExceeded(
-            f"The errors of some variables of a joint block of {channel.shape[0]} cells are not"
-            f" computed; the limit is {DECODER_CELLS} cells.",
+            f"Errors for part of the variables of a joint block of {channel.shape[0]} cells cannot"
+            f" be computed; the limit is {DECODER_CELLS} cells.",
             remedy="Randomize fewer variables together, or use a symmetric channel.",
         )
     return channel.decoder()

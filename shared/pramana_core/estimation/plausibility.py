@@ -161,8 +161,8 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
 def _odds(learned: Stratum) -> Tensor | None:
     """Return the odds of the bet, or None if nothing contradicts the channels so far.
 
-    n / P't, for reports n and the most likely true table t, grows fastest (Gruenwald, de Heide and
-    Koolen 2024). The odds are shrunk by the share that chance alone explains (James and Stein
+    Odds of n / P't, for reports n and the most likely true table t, grow fastest (Gruenwald, de
+    Heide and Koolen 2024). They are shrunk by the share that chance alone explains (James and Stein
     1961).
     """
     reported, records = learned.reported, learned.records

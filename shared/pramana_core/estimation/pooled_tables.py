@@ -123,7 +123,7 @@ class PooledTables:
             raise LimitExceeded(
                 f"A table of {domain.size} cells is too large; at most {INFORMATION_CELLS} are"
                 " estimated from overlapping sets.",
-                remedy="Request fewer variables at once, or each pair of them.",
+                remedy="Request fewer variables at once, or each pair separately.",
             )
 
     def unbiased(self, domain: Domain) -> FactoredTable | None:

@@ -20,8 +20,8 @@ from pramana_core.marginals.tables import MarginalTable, Moments
 class SourceReports:
     """The reports of one source behind a table over `domain`.
 
-    `fitted` has the observed counts for moments, and the expected counts for maximum likelihood,
-    with the axes `axes`. Each record has the weight `factor`; see `weights`.
+    `fitted` has reported counts with the axes `axes`: the observed counts for moments, the expected
+    counts for maximum likelihood. Each record has the weight `factor`; see `weights`.
     """
 
     domain: Domain
@@ -35,7 +35,9 @@ class SourceReports:
         return float(self.fitted.sum())
 
     def estimators(self, weights: Tensor) -> Tensor:
-        """Return the functions of a report (q, reports...) that estimate weighted sums."""
+        """Return the functions of a report, (q, reports...), whose sums over the reports estimate
+        the sums of true counts weighted by `weights`.
+        """
         moved = np.transpose(weights, [0, *(1 + self.domain.axis(v.name) for v in self._kept)])
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
@@ -164,7 +166,7 @@ class FactoredTable(MarginalTable):
 
     @property
     def unshrunk(self) -> FactoredTable:
-        """The table before shrinkage: unbiased if `reported`, with possibly negative counts."""
+        """The table before shrinkage. Counts are unbiased if `reported`, and may be negative."""
         return replace(
             self,
             counts=self.counts - self.moved,

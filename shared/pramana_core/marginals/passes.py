@@ -147,7 +147,7 @@ class HalfPass:
         return self.whole.names
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Any:
-        """Return the counts of these records."""
+        """Return the counts of the records in this half."""
         spread = reports.rows().astype(np.uint64) * _GOLDEN
         rows = np.flatnonzero(spread >> np.uint64(63) == self.half)
         # A pass needs a record. For an empty half, one record is counted and its counts are zeroed.

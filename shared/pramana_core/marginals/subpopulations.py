@@ -53,7 +53,7 @@ class Subpopulation:
         """
         if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
             raise OptionError(
-                f"The variables {list(variables)} must be distinct, and not be given already."
+                f"The variables {list(variables)} must be distinct, and none may be given already."
             )
         domain = self.domain.project(variables)
         if domain.size > SUBTABLE_CELLS:

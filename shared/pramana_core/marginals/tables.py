@@ -66,7 +66,7 @@ class MarginalTable(ABC):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the counts are assembled from smaller tables, assuming no larger interactions."""
+        """Whether counts are assembled from smaller tables, as if no larger set interacted."""
         return False
 
     @property

@@ -54,7 +54,6 @@ def _largest_of_mixture(a: float, b: float) -> float:
 
 
 def _worst_mix(inside: float, outside: float) -> float:
-    """Return the largest variance over a category's share t; the worst other one has 1 - t."""
     t = min(1.0, max(0.0, (inside - outside) / 2))
     return t * inside + (1 - t) * outside - t**2
 

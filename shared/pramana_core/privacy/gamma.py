@@ -128,8 +128,8 @@ Part = Transition | Blend
 def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
     """Return the weight over 2^32 and the channel of each part that reports distinguish.
 
-    Choices of the same variables are one part. In a coordinated channel every choice is a part,
-    because the coin reveals the choice.
+    Choices of the same variables are one part, except that reports of subsets are a part of their
+    own. In a coordinated channel every choice is a part, because the coin reveals the choice.
     """
     groups: dict[object, list[Choice]] = {}
     for choice in channel.choices:
@@ -292,8 +292,8 @@ def gamma_for_breach(rho_1: float, rho_2: float) -> float:
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise OptionError(
-            f"A belief of {rho_1} cannot grow to {rho_2}, because it is not smaller or is not"
-            " between 0 and 1.",
+            f"A belief of {rho_1} cannot grow to {rho_2}: both must be between 0 and 1, and the"
+            " first must be smaller.",
             where="rho_2",
             remedy="Give 0 < rho_1 < rho_2 < 1.",
         )

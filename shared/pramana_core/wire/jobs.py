@@ -286,7 +286,7 @@ class WithParameters(Message):
 
 @options_from(ParameterOptions)
 class _NetworkSpec(CountsSpec, WithParameters):
-    """A Bayesian network with learned parameters."""
+    """The fields of a job that learns the parameters of a Bayesian network."""
 
 
 class BayesNetParametersSpec(_NetworkSpec):

@@ -184,8 +184,8 @@ class TableColumn(SparseMessage):
 class MaskedTableMessage(DescribedContent):
     """The content of masked records: the columns and the masking.
 
-    `protection` has the owner's agent's sentences on the protection by the method and its limits;
-    the identity excludes them.
+    `protection` has the sentences of the owner's agent on how the method protects values, and on
+    its limits; the identity excludes them.
     """
 
     columns: Annotated[list[TableColumn], Field(min_length=1, max_length=MAX_VARIABLES)]

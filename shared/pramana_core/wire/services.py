@@ -142,7 +142,7 @@ def read_problem(body: bytes) -> ProblemDetail | None:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return the error for a problem document, of the class with its code, or Refused."""
+    """Return the error for a problem document, of the class with the document's code or Refused."""
     kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
     if problem.code == "request-invalid":
         kind = InputError
