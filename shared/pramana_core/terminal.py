@@ -238,6 +238,18 @@ OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
 """Pramana's own packages, which no extra installs."""
 
 
+def error_of_system(error: OSError) -> PramanaError:
+    """Return the error for a file or folder that cannot be used, or for a full disk."""
+    what = str(error.filename or "a file of this command")
+    if is_full(error):
+        return no_room(what)
+    return OptionError(
+        f"{what} cannot be used: {error.strerror or error}.",
+        where=what,
+        remedy="Check that it exists and that you have permission to read and write it.",
+    )
+
+
 def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     """Run an application. A PramanaError becomes a message and an exit code.
 
@@ -266,16 +278,7 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
         report_error(absent)
         sys.exit(absent.exit_code)
     except OSError as error:
-        what = str(error.filename or "a file of this command")
-        refused: PramanaError = (
-            no_room(what)
-            if is_full(error)
-            else OptionError(
-                f"{what} cannot be used: {error.strerror or error}.",
-                where=what,
-                remedy="Check that it exists and that you have permission to read and write it.",
-            )
-        )
+        refused = error_of_system(error)
         report_error(refused)
         sys.exit(refused.exit_code)
     sys.exit(0)

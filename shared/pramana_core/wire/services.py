@@ -66,7 +66,7 @@ HTTP_PROBLEMS: Mapping[str, tuple[int, str]] = {
 
 
 class ProblemDetail(Message):
-    """An RFC 9457 problem document."""
+    """An RFC 9457 problem document; `request` identifies the request in the service's log."""
 
     type: str
     title: str
@@ -76,6 +76,7 @@ class ProblemDetail(Message):
     where: str | None = None
     remedy: str | None = None
     instance: str | None = None
+    request: str | None = None
 
 
 def known_problems() -> dict[str, tuple[int, str]]:
