@@ -37,7 +37,7 @@ class AuditLog:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Run a change that is logged afterwards. Raises StorageFull, NotReady before it starts."""
+        """Enclose a change that is logged afterwards. Raises StorageFull, NotReady before it."""
         self.require_room()
         yield
 
@@ -51,7 +51,7 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry with the time. Raises LimitExceeded, StorageFull, NotReady."""
+        """Append a whole entry with the time. Raises LimitExceeded, StorageFull, NotReady."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
