@@ -1,4 +1,4 @@
-"""Limits on the tables and parameters of a job, checked from the plans of its records."""
+"""Limits on the tables and parameters of a job, checked before any record is counted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FEWER = "Choose fewer variables, or variables with fewer categories."
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """The plans of a job's records: one plan for each set of records reported alike."""
+    """The plans of a job's records, one for each set of records that the same sources report."""
 
     plans: tuple[Plan, ...]
 
     @cached_property
     def domain(self) -> Domain:
-        """All variables, each as described by the first plan that has it."""
+        """All variables. Each variable is described as in the first plan that has it."""
         found = {v.name: v for plan in reversed(self.plans) for v in reversed(tuple(plan.domain))}
         return Domain(tuple(reversed(found.values())))
 
@@ -36,7 +36,7 @@ class RecordLayout:
         return [{name: b for b in plan.blocks for name in b.names} for plan in self.plans]
 
     def cells(self, names: Collection[str]) -> int:
-        """Return the most cells of a table; joint blocks that are not lumpable count whole."""
+        """Return the cells of the largest table; joint blocks that are not lumpable count whole."""
         whole, reported = set(names), [1]
         for block_of in self._blocks:
             cells = 1
