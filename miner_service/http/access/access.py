@@ -1,6 +1,4 @@
-"""The sender of a request and its view of the store. Objects that it may not see count as
-missing.
-"""
+"""The sender of a request, and the objects that it sees. Invisible objects count as missing."""
 
 from __future__ import annotations
 
