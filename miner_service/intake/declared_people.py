@@ -23,9 +23,8 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """A study's declaration about people, and warnings.
-
-    If `disjoint` is true, the losses at several owners do not add up.
+    """A study's declaration, and warnings; with `disjoint`, losses at several owners do not add
+    up.
     """
 
     people: People

@@ -70,9 +70,7 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """Losses by arrived (`left`) and announced (`to_come`) releases; `disjoint`: no common
-    people.
-    """
+    """Losses by arrived (`left`) and announced (`to_come`) releases of a study."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
@@ -255,7 +253,7 @@ def _require_central(study: StudyRow, release: ReleaseRow) -> None:
         raise _central_excess("a release without records does not hide in others", "kind")
     if release.records < study.central_records:
         raise _central_excess(
-            f"it counts on {study.central_records:,} records, and this release has"
+            f"each release needs {study.central_records:,} records, and this one has"
             f" {release.records:,}",
             "records",
         )

@@ -83,7 +83,7 @@ def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, s
     owners = sorted({one.message.owner for one in releases})
     sentence = (
         f"The sums exclude {len(releases)} releases without a gamma (of {first_few(owners)}). For a"
-        " record in such a release, no figure here bounds the whole disclosure."
+        " record in such a release, none of the sums bounds the whole disclosure."
     )
     return [sentence, *_twice(releases), *_both(releases, randomized)]
 

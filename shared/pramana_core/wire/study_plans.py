@@ -1,4 +1,4 @@
-"""The message of a study plan, and its consequences for each owner."""
+"""The message of a study plan, and of the plan's consequences for each owner."""
 
 from __future__ import annotations
 
