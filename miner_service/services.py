@@ -85,7 +85,7 @@ class Services:
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of releases in use; active owners without one are missing."""
+        """Return the alignment of releases in use. Active owners without one count as missing."""
         names = [one.name for one in KINDS.values()]
         in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
         sources = [source_of(row) for row in in_use[kind].values()]

@@ -77,7 +77,7 @@ class _Miner(FastAPI):
         return JSONResponse(self.openapi())
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Wrap the application in the middleware for headers and figures."""
+        """Wrap the application in the middleware for headers and metrics."""
         stack = super().build_middleware_stack()
         visited = Visitors(stack, services=self.state.services)
         return AnswerHeaders(visited, figures=self.state.figures)

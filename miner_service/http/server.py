@@ -146,7 +146,7 @@ class _Server(uvicorn.Server):
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as usual, then call back."""
+        """Start as uvicorn does, then announce that requests are accepted."""
         await super().startup(sockets=sockets)
         for sock in sockets or ():
             sock.listen(_BACKLOG)  # asyncio has set it to the connections accepted at once

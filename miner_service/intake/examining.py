@@ -31,7 +31,7 @@ Load = Callable[[Sequence[str]], dict[str, Values]]
 
 
 def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
-    """Check whether a release's reports fit its plan. An error in the check is a finding, too."""
+    """Check whether a release's reports fit its plan. A failed check is a finding, not an error."""
     plan = kind.plan(content)
     if plan is None:
         return _not_examined(kind.unexamined or "")
@@ -79,7 +79,7 @@ class Repetitions:
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release with the earlier releases by the same draws that can be read."""
+    """Compare a release with those earlier releases by the same draws whose files can be read."""
     with services.database.read() as session:
         row = find_release(session, release)
         earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]

@@ -44,7 +44,7 @@ def bound_of(row: ReleaseRow) -> Bound:
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
-    """Return a release as unbounded; None if it has a bound."""
+    """Return why a release has no bound, with its columns; None if it has a bound."""
     bound = bound_of(row)
     if bound.statement is None:
         return None
@@ -220,13 +220,13 @@ class BlockCost:
 
 @cached_by_content
 def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
-    """Return the costs of the blocks of a release's plan."""
+    """Return the properties of the blocks of a release's plan that sums need."""
     plan = kind_of_release(row).plan(content_of(row))
     return () if plan is None else costs(plan)
 
 
 def costs(plan: Plan) -> tuple[BlockCost, ...]:
-    """Return the costs of a plan's blocks."""
+    """Return the properties of a plan's blocks that sums need."""
     return tuple(
         BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
         for block in plan.blocks

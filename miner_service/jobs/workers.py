@@ -19,7 +19,7 @@ _STOP_SECONDS = 10.0
 
 
 class WorkerPool:
-    """The workers of a service. This class is for workers that all run on other machines."""
+    """The workers of a service. With this class, they all run on other machines."""
 
     def __init__(self, services: Services) -> None:
         self._database = services.database

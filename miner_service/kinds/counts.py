@@ -67,7 +67,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
-        """Return the variables to count, given all reported ones; raise if that is impossible."""
+        """Return the variables to count, chosen from all reported ones, or raise an error."""
 
     @abstractmethod
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:

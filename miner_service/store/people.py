@@ -19,8 +19,9 @@ ANALYST = "analyst"
 OWNER = "owner"
 MONITOR = "monitor"
 GATEWAY = "gateway"
-"""The roles of tokens. A monitor reads the service's figures and no study. A gateway submits
-single-record reports to one study and reads their plan."""
+"""The roles of tokens. A monitor reads the service's metrics but no study. A gateway submits
+single-record reports to one study and reads their plan.
+"""
 
 
 def study_message(row: StudyRow) -> Study:

@@ -53,7 +53,7 @@ class Base(DeclarativeBase):
 
 
 class StudyRow(Base):
-    """A study. The optional budget is in epsilons; `people` is as in `StudyCreate`."""
+    """A study. Its optional budget is in epsilons; `StudyCreate` describes the field `people`."""
 
     __tablename__ = "studies"
 

@@ -100,7 +100,7 @@ async def require_all(
     },
 )
 def read_metrics(request: Request) -> Response:
-    """Read the figures of this process in Prometheus format, without data of any study."""
+    """Read the metrics of this process in Prometheus format, without data of any study."""
     figures: Figures = request.app.state.figures
     return Response(figures.text(), media_type=MEDIA_TYPE)
 

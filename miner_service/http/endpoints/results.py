@@ -1,4 +1,4 @@
-"""The state of a study: its alignment and the dashboard."""
+"""The state of a study for a caller: its alignment and the dashboard."""
 
 from __future__ import annotations
 

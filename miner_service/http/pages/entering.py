@@ -146,7 +146,7 @@ def _token_and_study(text: str) -> tuple[str, str]:
 
 
 async def _name_caller(request: Request, services: Services, header: str) -> Caller:
-    """Return the holder of a token, and name it in the audit log. Raises Unauthenticated."""
+    """Return a token's holder, and set it for the audit log. Raises Unauthenticated."""
 
     def look() -> Caller:
         with services.database.read() as session:

@@ -91,9 +91,10 @@ class CentralMessage(Message):
 
 
 class ExtremesMessage(Message):
-    """The largest growth of a belief about one column, at both extremes.
+    """The largest growth of a belief about one column, under each of two extreme assumptions.
 
-    The columns are `independent` of each other, or each determines all others (`determined`).
+    Either the columns are `independent` of each other, or each determines all others
+    (`determined`).
     """
 
     independent: AmplificationMessage

@@ -273,10 +273,10 @@ class SharedTreeMessage(DescribedContent):
     def of(
         cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **facts: Any
     ) -> SharedTreeMessage:
-        """Return the message of a tree whose leaves have only public counts.
+        """Return the message of a tree whose leaves show only counts that may be public.
 
-        The message guarantees the part of the requirement `asked` that these counts still show.
-        Raises ModelError, ValidationError: names or sizes cannot be sent.
+        Of the requirement `asked`, the message states the part that these counts fulfil. Raises
+        ModelError or ValidationError if names or sizes cannot be sent.
         """
         return cls(
             tree=TreeDocument.of(tree),

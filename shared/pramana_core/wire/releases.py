@@ -85,15 +85,15 @@ class ReleaseBody(Message):
 class ReleaseCreate(ReleaseBody):
     """The manifest of a release; `digest` covers the digests of its content and parts.
 
-    A `model` has neither records nor parts. `draws` has an opaque identity of the draws of each
-    block of the plan, equal in two releases of an owner exactly if every record's draw is the same;
-    without `draws`, every release counts as drawn anew. `keyed_draws` has an opaque identity of the
-    key and epoch of each block's draws, equal in two releases of an owner exactly if a record in
-    both has the same report unless its value was changed. The miner uses it to compare reports.
-    `linkage` is the fingerprint of the secret of the pseudonyms, HMAC-SHA-256(linkage secret,
-    "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the digests of all releases to
-    the study in the owner's ledger. The miner rejects the announcement if it has received a release
-    that is not in this list, by this owner or by the same keyed draws.
+    A `model` has neither records nor parts. `draws` has an opaque identifier of each block's draws.
+    Two releases of an owner have the same identifier exactly if every record's draw is the same;
+    without `draws`, every release counts as drawn anew. `keyed_draws` has an opaque identifier of
+    the key and epoch of each block's draws. Two releases of an owner have the same identifier
+    exactly if a record in both has the same report unless its value was changed. The miner uses
+    `keyed_draws` to compare reports. `linkage` is the fingerprint of the secret of the pseudonyms,
+    HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the
+    digests of all releases to the study in the owner's ledger. The miner rejects the announcement
+    if it has received a release that is not in this list, by this owner or by the same keyed draws.
     """
 
     name: Name
