@@ -77,7 +77,6 @@ Without flags (None), all sources have the same pseudonyms.
 def _record_sets(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> list[Chosen]:
-    """Return the sets of records that a job counts. The same sources report a set's records."""
     own = [release.source for release, _ in needed]
     # Common records are at all releases in use, not only at the needed ones.
     sources = own if spec.records == "any" else [release.source for release in releases]
@@ -100,7 +99,6 @@ def _stratum(
     access: RecordAccess,
     tick: Tick,
 ) -> tuple[PartitionedCounts, Plan]:
-    """Return the reports of a set of records, and their plan."""
     there = present or (True,) * len(sources)
     having = {source.release for source, has in zip(sources, there, strict=True) if has}
     blocks = [

@@ -71,7 +71,6 @@ def _all_of(release: MaskedRelease) -> slice:
 def _columns_of(
     release: MaskedRelease, variables: Sequence[str], load: LoadColumns, rows: Rows
 ) -> MixedTable:
-    """Return the given rows of a release, for the given variables."""
     described = release.columns
     loaded = load(release.source.release, list(variables))
     records = rows.stop - rows.start if isinstance(rows, slice) else len(rows)

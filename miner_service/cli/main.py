@@ -222,7 +222,6 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the configured cluster is usable."""
     from miner_service.alignment.cluster import require_dask
 
     cluster, scheduler = settings.cluster, settings.cluster.scheduler

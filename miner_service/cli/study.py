@@ -158,7 +158,6 @@ def invite(
 
 
 def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[str, Path]:
-    """Return the path of each owner's invitation file. Raises OptionError."""
     from pramana_core.wire.privacy import InvitationCreate
 
     names = [_message(InvitationCreate, owner=owner).owner for owner in owners]

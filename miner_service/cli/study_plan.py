@@ -112,7 +112,6 @@ def _print_plan(view: StudyPlanView) -> None:
 
 
 def _read_plan(file: Path) -> StudyPlanMessage:
-    """Read a study plan from a file. Raises OptionError."""
     from pydantic import ValidationError
 
     from pramana_core.wire.study_plans import StudyPlanMessage

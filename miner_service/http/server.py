@@ -139,8 +139,6 @@ def write_ready_file(path: Path, url: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls back once it accepts requests."""
-
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = announce

@@ -145,7 +145,6 @@ def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | 
 
 
 def _shared_blocks(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
-    """Return, by digest, the blocks of two releases that have the same draws."""
     return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
 
 

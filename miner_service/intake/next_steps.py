@@ -42,7 +42,6 @@ def _steps_of_owners(
     awaited: Collection[str],
     lapsed: Collection[str],
 ) -> Iterator[StudyStep]:
-    """Yield the steps until every owner has released."""
     study = row.name
     if lapsed:
         what = f"invite {', '.join(lapsed)} again: the invitation expired"
@@ -86,7 +85,6 @@ def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
 
 
 def _steps_of_analysts(session: Session, study: str, now: datetime) -> Iterator[StudyStep]:
-    """Yield the steps between the releases of all owners and the first job."""
     if session.scalar(select(JobRow.id).where(JobRow.study == study).limit(1)) is not None:
         return
     valid = select(TokenRow.id).where(

@@ -225,7 +225,6 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
-    """Return the error for a part that a release does not have."""
     if row.state == "withdrawn":
         require_state(row.id, row.state, "open")
     return no_such("part")

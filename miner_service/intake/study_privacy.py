@@ -155,7 +155,6 @@ def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
 def _single_record_losses(
     session: Session, study: str
 ) -> Iterator[tuple[list[BlockDisclosure], bool]]:
-    """Yield the losses by reports of single records, and whether any report arrived."""
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
@@ -411,7 +410,6 @@ def _message(
 
 
 def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
-    """Return the owner and the name of each column that a release randomized."""
     return [
         (block.owner, name)
         for block in found.left

@@ -206,7 +206,6 @@ class Supervisor:
                 queue.leave(session, name)
 
     def _begin_run(self) -> bool:
-        """Start the next job; return whether one was queued."""
         with self._database.read() as session:
             if queue.next_job(session) is None:
                 return False

@@ -185,7 +185,6 @@ def _reported_domain(releases: Iterable[PlannedRelease]) -> Domain:
 
 
 def _require_reported(variables: Collection[str], domain: Domain) -> None:
-    """Check that at least one record reports each variable."""
     missing = sorted(set(variables) - set(domain.names))
     if missing:
         reported = sorted(domain.names)

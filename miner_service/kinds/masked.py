@@ -224,7 +224,6 @@ def _columns_by_name(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn
 
 
 def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) -> None:
-    """Check that each release has every variable with the same description."""
     first = needed[0].columns
     for release in needed:
         own = release.columns

@@ -99,8 +99,6 @@ def _page(model: BayesNetMessage) -> str:
 
 
 class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
-    """Bayesian networks."""
-
     message = BayesNetMessage
     views: ClassVar = {
         "page": _page,

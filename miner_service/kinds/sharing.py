@@ -193,7 +193,6 @@ def _guarantees(used: UsedTreeMessage) -> str:
 def _choose_trees(
     spec: ModelSharingSpec, released: Sequence[ReleaseContent], study: str
 ) -> list[ReleaseContent]:
-    """Return the trees in use that belong to the chosen owners and predict the chosen class."""
     there = {source.owner for source, _ in released}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(

@@ -96,7 +96,6 @@ class Gate:
                 return await handler(whole)
 
     async def _read_body(self, request: Request, limit: int) -> Request:
-        """Read the body of a request and return the request with it."""
         body, given = bytearray(), False  # A list of tiny pieces would need more memory.
         async for piece in self.chunks(request, limit, "JSON body"):
             body += piece
