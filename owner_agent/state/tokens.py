@@ -17,17 +17,17 @@ class TokenStore:
     state: Path
 
     def path(self, study: str) -> Path:
-        """Return the path of a study's token."""
+        """Return the path of the token for a study."""
         return self.state / "tokens" / f"{study}.token"
 
     def save(self, study: str, token: str) -> None:
-        """Store a token, replacing an earlier one."""
+        """Store the token for a study, replacing an earlier one."""
         state_directory(self.state)
         private_directory(self.path(study).parent)
         write_replacing(self.path(study), token.encode() + b"\n")
 
     def load(self, study: str) -> str:
-        """Return the token of a study. Raises Unauthenticated or KeyFileError."""
+        """Return the token for a study. Raises Unauthenticated or KeyFileError."""
         path = self.path(study)
         if not path.exists():
             raise Unauthenticated(
