@@ -161,8 +161,7 @@ class SiteFile(Section):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
             mistakes.append(
-                f"peer.known contains {self.owner!r}, the owner of this file; list "
-                "only other owners"
+                f"peer.known names {self.owner!r}, the owner of this file; list only other owners"
             )
         if mistakes:
             raise Inconsistent(mistakes)
