@@ -24,7 +24,7 @@ from pramana_core.wire.services import (
 
 
 def report_failure(what: str, error: Exception) -> None:
-    """Print an error's class and the code line that raised it, but not the text, which may quote a
+    """Print an error's class and where it was raised, but not its text, which may quote a
     record.
     """
     place = traceback.extract_tb(error.__traceback__)[-1]

@@ -97,7 +97,6 @@ def _design_row(option: Option, made: Design, lengths: Sequence[int]) -> tuple[s
 
 
 def _described(option: Option) -> str:
-    """Return a sentence on how a record is randomized."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
     if option.family in {"sampled-mixed", "sampled-subsets"}:

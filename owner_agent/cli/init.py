@@ -177,7 +177,6 @@ def init(
 
 
 def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
-    """Return the lists given as options. Raises OptionError."""
     found: dict[str, tuple[str, Sequence[str]]] = {}
     for kind, options in (("categories", categories), ("cuts", cuts)):
         for option in options:
@@ -195,7 +194,7 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
 def _study_of(
     owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
-    """Return the owner's name, and the section [miner] if an invitation is given. Raises
+    """Return the owner's name, and [miner] as in the invitation if one is given. Raises
     OptionError.
     """
     if invitation is not None:
@@ -236,7 +235,6 @@ def _with_lists(proposed: ProposedSite, lists: Lists) -> ProposedSite:
 
 
 def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
-    """Check that no list is taken from the table without confirmation. Raises OptionError."""
     own = [v for v in proposed.variables if not v.public]
     rare = [v for v in own if v.rare]
     if rare:
@@ -259,9 +257,6 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
 
 
 def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -> ProposedSite:
-    """Let the custodian confirm each list from the table and choose the columns to send
-    unchanged.
-    """
     out = console()
     out.print(
         f"{proposed.rows:,} records, identified by column {proposed.record_id!r} (--record-id"

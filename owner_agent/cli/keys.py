@@ -28,7 +28,7 @@ def create(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Create the draw key, which never leaves this site. With --linkage, create the
+    """Create the draw key, which never leaves this site; with --linkage, create the
     shared secret.
     """
     store = _store(site)

@@ -75,7 +75,6 @@ def learn(
 def _session(
     path: Path, environment: Environment, peers: Path, consent: PublishOptions
 ) -> JointOutcome:
-    """Run a session, which SIGTERM and Ctrl-C both end. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.joint import run_session
     from owner_agent.peer.participant import opened

@@ -116,8 +116,8 @@ class ReleaseCommand:
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 
     def extended(self, extended: ExtendedSite) -> Self:
-        """Ask whether to write a new section into the site file; return the command with the new
-        site.
+        """Write a new section into the site file if a person confirms; return the changed
+        command.
         """
         if not write_changes(extended, yes=self.yes, show=not self.json):
             raise typer.Exit
@@ -135,9 +135,7 @@ class ReleaseCommand:
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return the path for the report; None without a report, as with --json and no
-        --publish.
-        """
+        """Return the path for the report, or None (such as for --json without --publish)."""
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.leaves and self.report is None):
@@ -330,7 +328,6 @@ def _mask_or_tree(
     name: str,
     report_of: Callable[[Any, StagedProgress], Report],
 ) -> None:
-    """Report on masked columns or on a tree, and publish the release if requested."""
     from owner_agent.state.keys import KeyStore
     from pramana_core.report.terminal import print_warnings
 
@@ -355,7 +352,6 @@ def _release(
     report_of: Callable[[Any, StagedProgress], Report],
     approval: Approval | None,
 ) -> tuple[Report, PublishOutcome | None]:
-    """Prepare a release, report on it, and publish it if it is approved."""
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.publish import release_to_file
     from owner_agent.report.files import write
@@ -441,8 +437,6 @@ def withdraw(
 
 
 def _on(bar: Bar) -> StagedProgress:
-    """Return a function that shows the progress of a release on a bar."""
-
     def watch(stage: str, done: int, total: int, /) -> None:
         if total:
             bar.stage(STAGES[stage], done, total)

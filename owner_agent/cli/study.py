@@ -137,9 +137,7 @@ def join(
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Return an invitation, and the site file with the invitation's miner if the file had
-    no miner.
-    """
+    """Return an invitation, and the site file with the miner added if it had no miner."""
     from owner_agent.release.joining import read_invitation
     from owner_agent.site.writing import ExtendedSite
 
@@ -163,9 +161,7 @@ def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | N
 
 
 def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
-    """Accept the invitation unless the site has joined the study; with `again`, accept it
-    anyway.
-    """
+    """Accept the invitation, unless the site has joined the study and `again` is false."""
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
@@ -195,7 +191,6 @@ def _bare_secret(file: Path) -> str:
 
 
 def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> None:
-    """Create the draw key, and create or import the linkage secret, unless they exist."""
     from owner_agent.state.keys import KeyStore, read_key
 
     store = KeyStore(now.site.state)
@@ -233,7 +228,6 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
 
 
 def _plan(now: Joining) -> None:
-    """Show the study's plan, and accept it if the custodian approves."""
     from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection

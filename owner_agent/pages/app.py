@@ -97,9 +97,7 @@ class Door:
                 await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the answer to a request with the link or without access; None to serve the
-        request.
-        """
+        """Return the answer for the link or for a request without access; otherwise None."""
         headers, path = Headers(scope=scope), scope["path"]
         if path in _OPEN:
             return None
@@ -124,7 +122,6 @@ class Door:
         return None
 
     def _opened(self, scope: Scope, *, known: bool) -> Response:
-        """Mark the link as used and set the cookie. Raises Unauthenticated."""
         key = parse_qs(Request(scope).url.query).get("key", [""])[0]
         with self._opening:
             fits = self._link is not None and hmac.compare_digest(key.encode(), self._link.encode())
@@ -139,7 +136,6 @@ class Door:
 
 
 def _require_readable(headers: Headers, method: str) -> None:
-    """Check that a request states the length of its form, and that the length is allowed."""
     length = headers.get("content-length", "0" if method in ("GET", "HEAD") else "")
     # The server reads a chunked body whatever the stated length.
     if not length or "transfer-encoding" in headers:

@@ -116,9 +116,7 @@ def _form(
 
 
 def _prepared(site: Site, environment: Environment) -> PreparedRecords | None:
-    """Prepare the next release if there were earlier ones; otherwise return None without
-    reading.
-    """
+    """Prepare the next release; None, without reading the table, if there was no earlier one."""
     if not any(entry.left for entry in Ledger(site.state).entries()):
         return None
     options = PublishOptions(preview=True)

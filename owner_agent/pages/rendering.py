@@ -21,8 +21,8 @@ PAGES = Pages("owner_agent.pages")
 
 @dataclass(frozen=True)
 class Agent:
-    """The state of the pages: the site file, which each request reads anew, and the
-    publications.
+    """The state of the pages: the publications, and the site file, which each request
+    reads anew.
     """
 
     site: Path

@@ -24,9 +24,8 @@ _LAST_SECONDS = 5
 def serve_pages(
     site: Path, environment: Environment, port: int = 8100, ready_file: Path | None = None
 ) -> None:
-    """Serve the pages of a site file on this machine until SIGTERM or Ctrl-C.
-
-    Raises ConfigError or OptionError.
+    """Serve the pages of a site file on this machine until SIGTERM or Ctrl-C. Raises ConfigError or
+    OptionError.
     """
     with _bind(port) as bound:
         url = f"http://{_HOST}:{bound.getsockname()[1]}"
@@ -60,7 +59,6 @@ def serve_pages(
 
 
 def _bind(port: int) -> socket.socket:
-    """Return a socket that listens on a port of this machine. Raises OptionError."""
     # Declared as TCP, so that asyncio sends small answers immediately (TCP_NODELAY).
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

@@ -81,9 +81,8 @@ def read_statements(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that all owners answered the same proposal and that they have all its variables.
-
-    Raises PeerDeviated.
+    """Check that all owners answered the same proposal and that they have all its variables. Raises
+    PeerDeviated.
     """
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
@@ -95,7 +94,6 @@ def agree_on_offers(mine: Session) -> None:
 
 
 def _require_one_owner(names: Sequence[str], holdings: Holdings) -> None:
-    """Check that each variable has exactly one owner. Raises VariablesMissing, StructureError."""
     found: dict[str, str] = {}
     for owner, mine in holdings.items():
         for name in mine:
@@ -142,9 +140,7 @@ def agree_on_result(
 
 
 def agree_on_announcements(mine: Session, own: str) -> None:
-    """Check that all owners received the same offers and announce all columns. Raises
-    PeerDeviated.
-    """
+    """Check that all owners received the same offers and send all columns. Raises PeerDeviated."""
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
@@ -161,7 +157,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
-    """Check that the site file and the certificates are unchanged since the start. Raises
+    """Check that the site file and certificates are unchanged since the start. Raises
     ConfigError.
     """
     now = load_site(path)

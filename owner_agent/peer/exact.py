@@ -31,9 +31,7 @@ from pramana_core.wire.parts import Pseudonyms
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """This owner's true columns and the columns received from peers; rows are in the order of
-    `keys`.
-    """
+    """This owner's true columns and those received from peers, with rows in the order of `keys`."""
 
     plan: Plan
     keys: Pseudonyms
@@ -78,9 +76,7 @@ def smallest_cell(columns: Sequence[Codes]) -> int:
 
 
 def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
-    """Return a digest of how a column's values divide the records, independent of the
-    categories.
-    """
+    """Return a digest of how a column's values divide the records, whatever its categories are."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first)).astype("<u4")[inverse]
     running = hashlib.sha256(b"pramana/partition/1\x00")
@@ -116,7 +112,6 @@ def require_allowed(holding: LocalRecords, tables: Sequence[ExactTable]) -> None
 
 
 def _known(holding: LocalRecords) -> list[ExactTable]:
-    """Return the tables that were already disclosed in the study."""
     state, study = holding.site.state, holding.site.peer.study
     if (earlier := state / _EARLIER).exists():
         raise StoreCorrupt(
@@ -205,7 +200,6 @@ def exact_tables(
 
 def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
     """Check each family with only this owner's variables in it, before anything is announced.
-
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
     counted, known = counted_from(holding, []), _known(holding)

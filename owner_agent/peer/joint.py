@@ -125,8 +125,8 @@ class _Coordinator:
     def each(
         self, title: str, step: Step[Request, Answer], message: Request | None = None
     ) -> list[Answer]:
-        """Send a step to all owners at once and wait for all answers. Raises the first owner's
-        error.
+        """Send a step to all owners at once and return all answers. Raises the first
+        owner's error.
         """
         session = self.proposal.session
         answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
@@ -152,9 +152,8 @@ class _Coordinator:
         )
 
     def learned(self) -> list[Signed]:
-        """Wait until every owner has learned its part of the network; return the parts.
-
-        Raises PramanaError.
+        """Wait until every owner has learned its part of the network; return the parts. Raises
+        PramanaError.
         """
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
@@ -179,8 +178,8 @@ class _Coordinator:
         return parts
 
     def commit(self, agreed: Statements) -> tuple[str, ...]:
-        """Ask the other owners to write the result; return the names of owners that did not
-        confirm.
+        """Ask the other owners to write the result; return the names of those that did
+        not confirm.
         """
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]

@@ -88,7 +88,6 @@ def enter_agreed(session: Session, now: datetime) -> None:
 
 
 def _record(session: Session, now: datetime, **more: Any) -> None:
-    """Extend the ledger's record of the session."""
     ledger = Ledger(session.holding.site.state)
     name = session_name(session.proposal.session)
     line = next(entry for entry in _lines(session, ledger) if entry.name == name)
@@ -98,8 +97,8 @@ def _record(session: Session, now: datetime, **more: Any) -> None:
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Record a release before its first byte is sent, in a new entry or in that of the
-    same bytes.
+    """Record a release before its first byte is sent. A release of the same bytes shares
+    its entry.
     """
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
@@ -119,9 +118,7 @@ def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) ->
 
 @contextmanager
 def _publishing(state: Path, environment: Environment) -> Iterator[None]:
-    """Hold the lock of the state directory. If another process has the lock, wait briefly
-    for it.
-    """
+    """Hold the lock of the state directory, after a short wait if another process has the lock."""
     with ExitStack() as stack:
         for left in reversed(range(max(1, environment.lock_attempts))):
             try:

@@ -163,9 +163,7 @@ class Participant:
     # The steps of a session, in order.
 
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
-        """Take part in a proposed session. Raises Forbidden, Conflict or another error if
-        impossible.
-        """
+        """Take part in a proposed session. Raises Forbidden, Conflict or another reason why not."""
         with self._own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
@@ -220,9 +218,8 @@ class Participant:
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
-        """Return a part of the package for the caller, recording the release first.
-
-        Raises Forbidden, NotFound.
+        """Return a part of the package for the caller, recording the release first. Raises
+        Forbidden, NotFound.
         """
         self.sweep()
         mine = self.mine(session, caller)
@@ -255,9 +252,7 @@ class Participant:
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
-        """Write the result that all owners signed. May be repeated. Raises PeerDeviated,
-        StateError.
-        """
+        """Write the result that all owners signed; repeatable. Raises PeerDeviated, StateError."""
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
         mine = self.mine(session, caller, initiator=True)
@@ -340,7 +335,7 @@ class Participant:
 
     @contextmanager
     def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
-        """Show an error in this owner's files in full to its custodian, and shortened to other
+        """Show errors in this owner's files in full to its custodian, and shortened to other
         owners.
         """
         kinds = only or (PramanaError,)
@@ -360,9 +355,7 @@ class Participant:
 
     @contextmanager
     def _ending(self, mine: Session) -> Iterator[None]:
-        """End the session at any error. Of an unforeseen error, other owners receive only the
-        class.
-        """
+        """End the session at any error. Other owners see only the class of an unforeseen error."""
         try:
             yield
         except PramanaError as error:
@@ -379,7 +372,6 @@ class Participant:
 
     @contextmanager
     def _step(self, caller: str, session: str) -> Iterator[Session]:
-        """Do a step for the initiator. An error ends the session."""
         self.sweep()
         mine = self.mine(session, caller, initiator=True)
         with mine.lock, self._ending(mine):
@@ -398,9 +390,7 @@ class Participant:
         return self.session, made
 
     def _ask_miner(self) -> None:
-        """Check that the ledger lists the miner's releases; note it if the miner does not
-        answer.
-        """
+        """Check that the ledger lists the miner's releases; note if the miner does not answer."""
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
         self.miner_unreachable = None if why is None else f"The miner was not queried: {why}"
@@ -436,9 +426,6 @@ class Participant:
                 mine.phase = "learned"
 
     def _learned(self, mine: Session, watch: Progress) -> tuple[Findings, list[ExactTable]]:
-        """Count the peers' columns and learn. Return the findings, and the tables that
-        they reveal.
-        """
         proposal, holding = mine.proposal, mine.holding
         watch(0, 0)
         received: list[ReceivedColumns] = []
@@ -463,7 +450,7 @@ class Participant:
         return receive(sender, plan, package, fetch, mine.holding)
 
     def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
-        """Write the files of a result under a temporary name, and sign their digest. Raises
+        """Write a result's files under a temporary name, and sign their digest. Raises
         StateError.
         """
         results = self.site.folder / self.site.peer.results
@@ -474,7 +461,6 @@ class Participant:
         return mine.sign_once(self.identity, ResultAgreement(digest=mine.digest))
 
     def _write(self, mine: Session) -> None:
-        """Publish a result that all owners agreed on. May be repeated. Raises StateError."""
         with mine.lock:
             if mine.over or mine.staged is None:
                 return
@@ -487,9 +473,7 @@ class Participant:
 
     @contextmanager
     def _writing(self, results: Path) -> Iterator[None]:
-        """Show the path of a results folder that cannot be written only to this owner's
-        custodian.
-        """
+        """Show the path of an unwritable results folder only to this owner's custodian."""
         try:
             yield
         except OSError as error:

@@ -80,8 +80,8 @@ class RemotePartner:
         return self._send(self._client.build_request("GET", path), limit, repeatable=True)
 
     def _send(self, request: httpx.Request, limit: int, *, repeatable: bool) -> bytes:
-        """Send a request until it arrives, in at most as many attempts as the environment
-        allows.
+        """Send a request until it arrives, or until the environment's count of attempts
+        is reached.
         """
         attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):

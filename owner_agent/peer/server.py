@@ -43,8 +43,6 @@ def create_peer_app(participant: Participant) -> Starlette:
 
 
 def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
-    """Return the route for a step."""
-
     async def endpoint(request: Request) -> Response:
         caller = _caller(participant, request)
         body = await _body(request, participant.environment.patience.work)
@@ -62,8 +60,6 @@ def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
 
 
 def _package_part(participant: Participant) -> _Endpoint:
-    """Return the route for the parts of the caller's package."""
-
     async def endpoint(request: Request) -> Response:
         path = request.path_params
         caller = _caller(participant, request)
@@ -75,13 +71,11 @@ def _package_part(participant: Participant) -> _Endpoint:
 
 
 def _caller(participant: Participant, request: Request) -> str:
-    """Return the owner whose certificate the connection has. Raises Unauthenticated."""
     tls = request.scope.get("extensions", {}).get("tls", {})
     return caller_of(next(iter(tls.get("client_cert_chain", ())), None), participant.known)
 
 
 async def _body(request: Request, seconds: float) -> bytes:
-    """Return the body of a request. Raises LimitExceeded, PeerUnreachable."""
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):

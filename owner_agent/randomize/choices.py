@@ -44,9 +44,7 @@ Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
 
 
 def spans_of(bounds: Sequence[int], words: Draws) -> Places:
-    """Return for each word how many of the ascending `bounds` (at most 2^32) are at most
-    the word.
-    """
+    """Return for each word how many `bounds` (ascending, at most 2^32) are at most the word."""
     below = np.array([bound for bound in bounds if bound < RESOLUTION], dtype=np.uint32)
     return below.searchsorted(words, side="right")
 
@@ -74,9 +72,7 @@ class ChoiceSampler:
         self._withheld: Codes = np.array(sizes, dtype=code_dtype(most))[:, None]
 
     def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
-        """Return N codes per variable for N true codes and choices; the last code means
-        "withheld".
-        """
+        """Return N codes per variable for N true codes and choices; the last code is "withheld"."""
         codes = self._line(true)
         made: Codes = np.repeat(self._withheld, len(chosen), axis=1)
         line = made.reshape(-1)
@@ -108,8 +104,8 @@ class ChoiceSampler:
         return np.ascontiguousarray(made[:-1].T)
 
     def _line(self, true: Sequence[Codes]) -> Codes:
-        """Return all codes in one array, variable by variable, followed by the codes of the dummy
-        variable.
+        """Return all codes in one array, variable by variable; the dummy variable's codes
+        are last.
         """
         codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):
@@ -124,9 +120,7 @@ class ChoiceSampler:
 def _kinds(
     choices: Sequence[Choice], sizes: Sequence[int]
 ) -> tuple[list[tuple[Transition, tuple[int, ...]]], list[int]]:
-    """Return the distinct channels with their variables' sizes, and the channel's index of each
-    choice.
-    """
+    """Return the distinct channels with their variables' sizes, and the channel of each choice."""
     found: dict[tuple[Transition, tuple[int, ...]], int] = {}
     kinds = [(choice.channel, tuple(sizes[axis] for axis in choice.axes)) for choice in choices]
     kind_of = [found.setdefault(kind, len(found)) for kind in kinds]
@@ -143,7 +137,5 @@ class Coin:
         self._choices[1::2] = np.arange(len(channel.spans))
 
     def choices(self, coins: Draws) -> Places:
-        """Return the index of each record's choice; an index equal to their count means "not
-        chosen".
-        """
+        """Return the index of each record's choice. The count of choices means "not chosen"."""
         return self._choices.take(spans_of(self._bounds, coins))

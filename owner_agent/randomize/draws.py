@@ -72,9 +72,7 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 
 
 def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
-    """Return a new epoch of 63 random bits, which avoids earlier epochs without a record
-    of them.
-    """
+    """Return an epoch of 63 random bits, which differs from earlier epochs without listing them."""
     return int.from_bytes(random_bytes(8)) >> 1
 
 

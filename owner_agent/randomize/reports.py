@@ -29,9 +29,7 @@ _TOGETHER = 1 << 16
 
 @dataclass(frozen=True)
 class SortedReports:
-    """Reports sorted by pseudonym, which hides the order of the table. They are in memory or in
-    files.
-    """
+    """Reports in memory or in files, sorted by pseudonym, which hides the order of the table."""
 
     plan: Plan
     keys: Column
@@ -52,9 +50,7 @@ class Randomized(SortedReports):
 
 
 class Randomizer:
-    """A plan's keyed draws, prepared once for all records. A report depends only on its
-    own record.
-    """
+    """A plan's keyed draws, prepared once for all records. A report depends on its record alone."""
 
     def __init__(
         self,
@@ -100,7 +96,6 @@ class Randomizer:
 
 
 def _drawing(block: Block, secrets: Secrets, study: str, epoch: int) -> _Drawing:
-    """Return a function that draws a block's reports from pseudonyms and true codes."""
     key = BlockKey(secrets, study, block, epoch)
     if isinstance(block.channel, Coordinated):
         return _drawing_part(block.names, block.channel, key, partial(coins, secrets, study))
@@ -119,9 +114,7 @@ def _drawing_part(
     key: BlockKey,
     coins_of: Callable[[str, Pseudonyms], Draws],
 ) -> _Drawing:
-    """Return a function that draws the block of an owner's part of a study plan, with the shared
-    coin.
-    """
+    """Return a function that draws an owner's part of a study plan, with the shared coin."""
     coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, set_sampler)
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
@@ -140,8 +133,7 @@ def randomize(
     columns: Mapping[str, Codes],
     epoch: int = 0,
 ) -> Randomized:
-    """Randomize the true codes of each variable; rows are in the order of `keys`.
-
-    Raises DuplicateRecordId.
+    """Randomize the true codes of each variable; rows are in the order of `keys`. Raises
+    DuplicateRecordId.
     """
     return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)

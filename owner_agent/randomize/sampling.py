@@ -80,9 +80,7 @@ def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes
 
 
 def _by_searching(line: Codes, reports: int, codes: Codes, words: UniformWords) -> Codes:
-    """Report the same counts as `_by_comparing`, by a search in one array of all rows'
-    boundaries.
-    """
+    """Report the same counts as `_by_comparing`, by searching an array of all rows' boundaries."""
     at = (codes.astype(np.uint64) << np.uint64(32)) + words.word(0)
     found = np.searchsorted(line, at, side="right") - codes.astype(np.int64) * reports
     return found.astype(code_dtype(reports))
@@ -103,9 +101,7 @@ def _(channel: Symmetric) -> UnitSampler:
     narrow = code_dtype(channel.size)
 
     def drawn(codes: Codes, words: UniformWords) -> Codes:
-        """Keep the code for draws below `keep`. Each other category has the next `off` draws, in
-        order.
-        """
+        """Keep the code for draws below `keep`; each other category has the next `off` draws."""
         draws = words.word(0)
         # Draws below `keep` wrap around above all others: `last * off` is 2^32 - `keep`.
         draws -= keep
@@ -183,9 +179,8 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 
 @singledispatch
 def sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:  # noqa: ARG001 - the samplers'
-    """Return a function, prepared once for all records, that draws a channel's reports.
-
-    Raises ChannelError.
+    """Return a function, prepared once for all records, that draws a channel's reports. Raises
+    ChannelError.
     """
     raise ChannelError(
         f"Channels of the family {type(channel).__name__} cannot be drawn.",
@@ -201,9 +196,7 @@ def _(channel: UnitTransition, sizes: Sequence[int]) -> Sampler:
 
 
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """Return the cells for columns of codes, with at most 2^64 cells. The last variable varies
-    fastest.
-    """
+    """Return the cells for columns of codes, at most 2^64. The last variable varies fastest."""
     dtype = code_dtype(math.prod(sizes))
     cells: Codes = columns[0].astype(dtype)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
@@ -321,9 +314,7 @@ def set_sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Sampled, sizes: Sequence[int]) -> Sampler:
-    """Choose variables by the first word and draw their reports by later words; withhold the
-    others.
-    """
+    """Choose variables by the first word and draw reports by later words; withhold the others."""
     # A word above all bounds chooses nothing: all variables are withheld.
     bounds = list(itertools.accumulate(choice.weight for choice in channel.choices))
     reports = ChoiceSampler(channel.choices, sizes, set_sampler)
@@ -344,18 +335,14 @@ def _(channel: Product, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
-    """Use the first word as the record's coin (see `reports`), and draw the report by
-    later words.
-    """
+    """Use the first word as the record's coin (see `reports`), and draw by the later words."""
     coin = Coin(channel)
     reports = ChoiceSampler(channel.choices, sizes, set_sampler)
     return lambda true, words: reports(true, coin.choices(words.word(0)), words.after(1))
 
 
 def _items(words: UniformWords, sizes: Sequence[int], units: int) -> list[Codes]:
-    """Return a random set of items per variable. An item is in a set with probability
-    units / 2^32.
-    """
+    """Return random sets of items per variable; each has an item with probability units / 2^32."""
     sets: list[Codes] = []
     index = 0
     for size in sizes:

@@ -34,9 +34,7 @@ class UniformWords:
         first: int = 0,
         cached: tuple[int, npt.NDArray[np.uint32]] | None = None,
     ):
-        """Take a source of words and its inputs, one row per record; `rows` restricts it to some
-        records.
-        """
+        """Take a source of words and its inputs, a row per record; `rows` selects records."""
         self._source = source
         self._inputs = inputs
         self._rows = rows

@@ -14,17 +14,13 @@ from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 @dataclass(frozen=True)
 class Approval:
-    """The approval of a release: SHA-256 of its site file, table, lists of categories, plan and
-    history.
-    """
+    """The approval of a release, by SHA-256 of site file, table, categories, plan and history."""
 
     digest: str
 
     @classmethod
     def of(cls, site: Site) -> Self:
-        """Return the approval of a site's current state. Call this method before reading
-        the table.
-        """
+        """Return the approval of a site's current state. Call this before reading the table."""
         running = hashlib.sha256(site.file.model_dump_json().encode())
         for path in _files(site):
             running.update(b"\x00")
@@ -46,7 +42,6 @@ class Approval:
 
 
 def _before(site: Site) -> tuple[int, list[str]] | None:
-    """Return the ledger's epoch and the names of its releases; None without a valid ledger."""
     ledger = Ledger(site.state)
     try:
         return ledger.beginning, sorted(entry.name for entry in ledger.entries() if entry.left)

@@ -162,7 +162,6 @@ class Calls:
         )
 
     def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
-        """Return the error for a miner with another version of the protocol."""
         return ProtocolUnsupported(
             f"The miner at {self.url} does not support version {PROTOCOL} of the protocol, which"
             f" this agent uses. The miner's answer: {problem.detail}",
@@ -230,9 +229,7 @@ class Miner(Calls):
         return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
-        """Announce a release. Return the miner's copy, also if the same manifest was announced
-        before.
-        """
+        """Announce a release, unless its manifest was announced before; return the miner's copy."""
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
@@ -240,9 +237,7 @@ class Miner(Calls):
         return self.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
-        """Return the miner's check whether the other owners have the linkage secret with a
-        fingerprint.
-        """
+        """Return whether the other owners have the linkage secret with this fingerprint."""
         question = LinkageQuestion(fingerprint=fingerprint)
         return self._post(LinkageCheck, _path("studies", study, "linkage"), question)
 
@@ -259,8 +254,8 @@ class Miner(Calls):
             params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
-        """Return a study's privacy loss before and after a planned release, which stays
-        unannounced.
+        """Return a study's privacy loss before and after a planned release, without
+        announcing it.
         """
         return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 

@@ -78,16 +78,14 @@ def spent(entries: Iterable[Entry]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The columns that were released masked or in a tree, or whose values another such
-    column has.
-    """
+    """The columns that were released masked or in a tree, and columns with the same values."""
 
     masked: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
-        """Return the unbounded columns of `draws`; the draws `beside` only help to find equal
+        """Return the unbounded columns of `draws`; draws `beside` only help to find equal
         columns.
         """
         counted = list(draws)

@@ -62,7 +62,7 @@ class ReleaseHistory:
         return None if last is None or last.content not in self.memory.releases else last
 
     def require_remembered(self, identities: Mapping[str, str]) -> None:
-        """Check that the memory contains the reports of all releases by these draws. Raises
+        """Check that the memory has the reports of all releases by these draws. Raises
         StoreCorrupt.
         """
         draws = set(identities.values())
@@ -102,9 +102,7 @@ GROWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """Lower bounds for the counts of records removed (`gone`) and added (`new`) since the last
-    release.
-    """
+    """Lower bounds for the counts of records removed (`gone`) and `new` since the last release."""
 
     earlier: int
     gone: int
@@ -127,9 +125,8 @@ class Exchange:
         )
 
     def require_small(self, option: str) -> None:
-        """Reject a large exchange of records; `option` is the option that accepts it.
-
-        Raises RecordsExchanged.
+        """Reject a large exchange of records; `option` is the option that accepts it. Raises
+        RecordsExchanged.
         """
         if self.is_large:
             raise RecordsExchanged(
@@ -153,9 +150,7 @@ class CorrectedRelease:
 
     @property
     def kept(self) -> int:
-        """The count of records that keep the report of an outdated value, in the block with the
-        most.
-        """
+        """The count of records that keep an outdated report, in the block with the most."""
         return max((c.differing for c in self.corrections), default=0)
 
     @property
@@ -169,7 +164,7 @@ class CorrectedRelease:
         }
 
     def require_chosen(self, choice: str | None) -> None:
-        """Check that the custodian chose which report corrected records get. Raises
+        """Check that the custodian chose how to report corrected records. Raises
         RecordsCorrected.
         """
         changed = [c for c in self.corrections if c.differing]

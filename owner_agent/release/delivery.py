@@ -51,9 +51,7 @@ class Delivery:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Extend an Unreachable error by the progress and by the command that resumes the
-        release.
-        """
+        """Extend an Unreachable error by the progress, and the command that resumes the release."""
         try:
             yield
         except Unreachable as error:
@@ -69,25 +67,20 @@ class Delivery:
             ) from None
 
     def require_known(self) -> None:
-        """Check that the ledger lists all releases of this owner at the miner. Raises
-        HistoryLost.
-        """
+        """Check that the ledger lists this owner's releases at the miner. Raises HistoryLost."""
         found = self.miner.releases(self.entry.study)
         require_known(found, self.ledger.entries(), self.miner.url)
 
     def require_agreed(self, adopted: AdoptedPlan | None) -> None:
-        """Check the plan and the linkage secret before announcing the release.
-
-        Raises StudyPlanNotFollowed, LinkageDiffers.
+        """Check the plan and the linkage secret before announcing the release. Raises
+        StudyPlanNotFollowed, LinkageDiffers.
         """
         if self.entry.state == "prepared":
             require_agreed(adopted, self.miner, self.entry.study)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the study's plan contains none of a section's columns. Raises as
-        `require_agreed`.
-        """
+        """Check that the study's plan has no column of a section. Raises as `require_agreed`."""
         if self.entry.state == "prepared":
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
@@ -171,9 +164,8 @@ def withdrawn(entry: Entry, where: str) -> Conflict:
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
-    """Check the plan and the linkage secret with a site's miner.
-
-    Raises StudyPlanNotFollowed, LinkageDiffers.
+    """Check the plan and the linkage secret with a site's miner. Raises StudyPlanNotFollowed,
+    LinkageDiffers.
     """
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, environment) as miner:

@@ -27,9 +27,8 @@ _NAMED = 10
 
 
 def known_entries(state: Path) -> tuple[Entry, ...]:
-    """Return the ledger's entries, oldest first, after checking that none is missing.
-
-    Raises HistoryLost, KeyFileError, StoreCorrupt.
+    """Return the ledger's entries, oldest first, after checking that none is missing. Raises
+    HistoryLost, KeyFileError, StoreCorrupt.
     """
     entries = Ledger(state).entries()
     if unlisted := unknown_in_outbox(state, entries):
@@ -100,9 +99,8 @@ def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: 
 
 
 def brief_miner(site: Site, environment: Environment) -> Miner:
-    """Return a client of the site's miner that tries once, with a short timeout.
-
-    Raises Unauthenticated.
+    """Return a client of the site's miner that tries once, with a short timeout. Raises
+    Unauthenticated.
     """
     token = TokenStore(site.state).load(site.miner.study)
     briefly = environment.patience.brief
@@ -112,9 +110,8 @@ def brief_miner(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Return why the miner could not confirm that the ledger is complete; None if it did.
-
-    Raises HistoryLost if the ledger lacks a release.
+    """Return why the miner could not confirm that the ledger is complete; None if it did. Raises
+    HistoryLost if the ledger lacks a release.
     """
     if site.file.miner is None:
         return None

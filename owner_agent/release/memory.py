@@ -194,7 +194,6 @@ def _column(draw: str, name: str) -> str:
 
 @contextmanager
 def _as_written(where: str) -> Iterator[None]:
-    """Turn the errors of the file's readers into StoreCorrupt."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError):
@@ -219,9 +218,7 @@ def save_memory(
     reports: Mapping[str, Mapping[str, Column]],
     release: str,
 ) -> None:
-    """Write a study's memory with the reports of one more release. Raises Conflict or
-    StateError.
-    """
+    """Write a study's memory with the reports of a further release. Raises Conflict, StateError."""
     path = _path(state, study)
     try:
         private_directory(state_directory(state) / FOLDER)

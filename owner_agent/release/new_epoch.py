@@ -87,7 +87,6 @@ def archive_outbox_and_memory(state: Path, now: datetime) -> None:
 
 
 def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | None:
-    """Return this owner's releases at the miner; None without a miner or token."""
     if site.file.miner is None:
         return None
     try:

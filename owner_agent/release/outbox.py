@@ -188,7 +188,6 @@ def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, by
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
-    """Return the release in a folder after checking that it has the same manifest."""
     found = reopen(folder.parent, manifest.name)
     if found is not None:
         # A session of peers prepares the same bytes without draws and linkage.

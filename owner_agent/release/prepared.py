@@ -70,9 +70,7 @@ class PreparedRelease(ABC):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The records exchanged since the last release, or None if no separate approval
-        is needed.
-        """
+        """The records exchanged since the last release; None if no separate approval is needed."""
         return None
 
     def before_announcing(self, delivery: Delivery) -> None:
@@ -86,9 +84,7 @@ class PreparedRelease(ABC):
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
     ) -> Entry:
-        """Return a ledger entry in the state "prepared"; `to` is the miner or file, and
-        the study.
-        """
+        """Return a ledger entry in the state "prepared"; `to` is the miner or file, and study."""
         return Entry(
             miner=to[0],
             study=to[1],

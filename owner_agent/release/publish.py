@@ -67,9 +67,7 @@ Made = TypeVar("Made", bound=PreparedRelease)
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table's reports sorted by pseudonym; `one_secret` maps a column to those with the same
-    values.
-    """
+    """A table's reports sorted by pseudonym; `one_secret` maps columns to those of equal values."""
 
     reports: SortedReports
     one_secret: Mapping[str, tuple[str, ...]]
@@ -85,7 +83,6 @@ def draw_table(
     rows: int = CHUNK_ROWS,
 ) -> DrawnTable:
     """Read a site's table once, `rows` at a time, and return its sorted reports (steps 1 to 5).
-
     Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
     encoder, missing = TableEncoder(site, plan), FoundRows()
@@ -158,9 +155,7 @@ class PreparedRecords(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table; records reported before keep their reports. Raises
-        HistoryLost.
-        """
+        """Randomize a site's table, repeating earlier reports of records. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -200,7 +195,7 @@ class PreparedRecords(PreparedRelease):
         )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Extend the check by the choice of reports for corrected records. Raises
+        """Check also that the custodian chose how to report corrections. Raises
         RecordsCorrected.
         """
         self.corrected.require_chosen(options.corrections)
@@ -208,9 +203,7 @@ class PreparedRecords(PreparedRelease):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The records exchanged since the last release, or None if no separate approval
-        is needed.
-        """
+        """The records exchanged since the last release; None if no separate approval is needed."""
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         exchange = self.corrected.exchange
@@ -337,9 +330,7 @@ def _shown(
     show: Callable[[Made], PublishOptions | None],
     approval: Approval | None,
 ) -> tuple[Made, PublishOptions]:
-    """Prepare a release, check that it may be sent, show it, and obtain the custodian's
-    approval.
-    """
+    """Prepare a release, check that it may be sent, show it, and obtain approval."""
     options = replace(options, corrections=options.corrections or site.file.corrections)
     if approval is not None:
         approval.require(site)

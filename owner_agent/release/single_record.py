@@ -31,7 +31,6 @@ def draw_reports(
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> dict[str, Codes]:
     """Randomize N people's records by temporary keys. Return N codes by variable, in random order.
-
     Raises PlanError if the plan is an owner's part of a study plan.
     """
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):

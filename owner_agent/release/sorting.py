@@ -67,9 +67,7 @@ class SortedRuns:
         return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Add a run: ascending pseudonyms with their reports, or without any. Raises
-        StorageFull.
-        """
+        """Add a run: ascending pseudonyms, with or without their reports. Raises StorageFull."""
         high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
         bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
         self._bounds.append(bounds.astype(np.uint32))
@@ -78,7 +76,7 @@ class SortedRuns:
         self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Merge the runs with about `rows` rows in memory. Raises DuplicateRecordId or
+        """Merge the runs, with about `rows` rows in memory. Raises DuplicateRecordId,
         StorageFull.
         """
         whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
@@ -93,9 +91,7 @@ class SortedRuns:
         return whole.reports
 
     def repeated(self, rows: int) -> Pseudonyms:
-        """Return the pseudonyms that occur more than once, ascending, with about `rows` rows in
-        memory.
-        """
+        """Return the repeated pseudonyms, ascending, with about `rows` rows in memory."""
         found = [np.empty(0, dtype=f"S{KEY_BYTES}")]
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])

@@ -94,9 +94,7 @@ class TreePlan:
 
     @classmethod
     def of(cls, site: Site, draw_key: bytes) -> Self:
-        """Read a site's table. Raises the errors of `read_tree_columns`, and InputError for bad
-        ranges.
-        """
+        """Read a site's table. Raises as `read_tree_columns`, and InputError for bad ranges."""
         section, columns = site.share_model, read_tree_columns(site)
         schema, attributes, classes = schema_of(
             columns.table,
@@ -129,9 +127,7 @@ class TreePlan:
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """The ledger's draw of each column, also of columns without a split, which the tree also
-        reveals.
-        """
+        """The ledger's draw of each column. The tree also reveals columns without a split."""
         epsilon = float("inf") if self.private is None else self.private.epsilon
         forms = Form.TREE, Form.OPEN_TREE
         return tuple(
@@ -143,9 +139,7 @@ class TreePlan:
 def _grown(
     chosen: TreePlan, draw_key: bytes, watch: StagedProgress
 ) -> tuple[SharedTree, SharedTree | None]:
-    """Return the tree to release, and the tree without the requirement (None for a
-    private tree).
-    """
+    """Return the tree to release, and the tree without the requirement (None if private)."""
     section = chosen.section
     if section.private is not None:
         return _private_tree(chosen, section.private, draw_key), None
@@ -168,7 +162,6 @@ def _grown(
 
 
 def _private_depth(section: ShareModelSection, rows: int, classes: int) -> int:
-    """Return the depth of a private tree, or 0 for other trees."""
     from pramana_core.model_sharing.private import depth_for
     from pramana_core.model_sharing.private_options import PrivateOptions
 
@@ -236,9 +229,7 @@ class PreparedTree(PreparedRelease):
 
     @cached_property
     def message(self) -> SharedTreeMessage:
-        """The message to send. Raises ConfigError if a name or a size exceeds the limits of a
-        release.
-        """
+        """The message to send. Raises ConfigError if a name or a size exceeds the limits."""
         section, private = self.chosen.section, self.chosen.private
         required = None if section.required is None else section.required.required
         epsilon = None if private is None else private.epsilon

@@ -16,9 +16,7 @@ from pramana_core.report.report import Row, Section, Sentence
 
 @dataclass(frozen=True)
 class Corrected:
-    """A table's corrected records by block, with the largest epsilon for each of the two
-    choices.
-    """
+    """A table's corrected records by block, with the largest epsilon for each choice."""
 
     choice: CorrectionChoice | None
     blocks: tuple[Row, ...]
@@ -26,9 +24,7 @@ class Corrected:
 
     @classmethod
     def of(cls, now: PreparedRecords, choice: CorrectionChoice | None) -> Self | None:
-        """Compare the records to send with the records sent before; None without an earlier
-        release.
-        """
+        """Compare the records to send with those sent before; None without an earlier release."""
         left = [entry for entry in now.entries if entry.left]
         if not any(entry.study == now.past.study and entry.draws for entry in left):
             return None
@@ -55,9 +51,7 @@ class Corrected:
 
     @property
     def waits(self) -> bool:
-        """Whether records were corrected and the custodian has not chosen yet how to
-        report them.
-        """
+        """Whether records were corrected, but the custodian has not chosen how to report them."""
         return self.choice is None and bool(self.changed)
 
     def as_dict(self) -> dict[str, Any]:

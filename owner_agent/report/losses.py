@@ -71,9 +71,7 @@ def _added(row: Row) -> str:
 
 
 def losses_by(now: PreparedRelease) -> Losses | None:
-    """Return the losses by a release. Return None without earlier releases and without equal
-    columns.
-    """
+    """Return the losses by a release; None without earlier releases and equal columns."""
     left = [entry for entry in now.entries if entry.left]
     shown = left or any(draw.same_as for draw in now.draws)
     return compare(now.draws, left) if shown else None
@@ -90,9 +88,7 @@ def left_out(now: PreparedRelease, what: str) -> Iterator[str]:
 
 
 def refusals(losses: Losses | None) -> Iterator[str]:
-    """Yield a warning that lists the columns whose added loss must be accepted, if there
-    are any.
-    """
+    """Yield a warning that lists the columns whose added loss must be accepted, if any."""
     if losses is not None and losses.refused:
         yield (
             f"{', '.join(losses.refused)} were released before in another form: you can publish"

@@ -175,7 +175,6 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
 
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:
-    """Yield pictures of the strongest relationships; true records are above masked records."""
     shown, true = now.chosen.table.unchanged, now.chosen.table.confidential
     masked = numeric_table(true.names, now.masked.matrix)
     versions = [("original", shown.beside(true)), ("masked", shown.beside(masked))]
@@ -235,7 +234,6 @@ def named_records(now: PreparedMask) -> list[Row]:
 
 
 def _named(now: PreparedMask) -> Iterator[Section]:
-    """Yield the section with ids of records. Only the page shows the section."""
     influence, rows = now.masked.influence, named_records(now)
     if influence is None or not rows:
         return
@@ -275,5 +273,4 @@ def _named(now: PreparedMask) -> Iterator[Section]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as a JSON value; NaN and infinity become null."""
     return json.loads(json.dumps(value), parse_constant=lambda _constant: None)

@@ -62,9 +62,7 @@ def together(plan: PlannedSite) -> Amplification:
 def variable_row(
     plan: PlannedSite, block: Block, name: str, records: int, limits: Measures
 ) -> Measures:
-    """Return a variable's disclosure and accuracy as a row; `limits` are the bounds of
-    its block.
-    """
+    """Return a variable's disclosure and accuracy as a row; `limits` are its block's bounds."""
     reasons: dict[str, str] = {}
     channel: Transition | None = block.channel
     if len(block.names) > 1:
@@ -123,9 +121,7 @@ def _attempt(reasons: dict[str, str], name: str, compute: Callable[[], T]) -> T 
 
 
 def _guess(channel: Transition | None, reasons: dict[str, str]) -> Measures:
-    """Return how often an attacker with a uniform prior guesses the true value, without and with a
-    report.
-    """
+    """Return how often an attacker with a uniform prior is right, without and with a report."""
     guess = None
     if channel is not None:
         guess = _attempt(reasons, "guess", lambda: attacker_accuracy(channel))

@@ -98,9 +98,7 @@ def report(
 
 
 def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
-    """Return the section on the study's plan, or an empty list if the site follows no
-    study plan.
-    """
+    """Return the section on the study's plan, or an empty list without a study plan."""
     if adopted is None:
         return []
     note = (
@@ -223,9 +221,7 @@ def _without_interval(variables: Sequence[Row]) -> Iterator[str]:
 
 
 def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> Iterator[Section]:
-    """Yield a section on blocks of several variables, and one on channels that need an
-    explanation.
-    """
+    """Yield a section on blocks of several variables and on channels that need an explanation."""
     rows = [row for row in blocks if len(row["variables"]) > 1 or row["choices"]]
     if not rows:
         return
@@ -360,9 +356,8 @@ def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Check in advance what the miner will check.
-
-    Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
+    """Check in advance what the miner will check. Raises BudgetExceeded, StudyPlanNotFollowed,
+    LinkageDiffers.
     """
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)

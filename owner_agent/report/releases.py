@@ -52,9 +52,7 @@ class LedgerSummary:
         return cls(tuple(map(release_row, entries)), tuple(columns), tuple(notes))
 
     def sections(self) -> list[Section]:
-        """Return the sections of a report on the ledger: the releases, and the losses of
-        columns.
-        """
+        """Return the sections of a report on the ledger: the releases, and columns' losses."""
         releases = (
             Column("prepared (UTC)", lambda row: row["prepared"][:16].replace("T", " "), False),
             Column("study", lambda row: row["study"] or row["miner"], number=False),

@@ -67,9 +67,7 @@ class StudyForecast:
         return {"owner": self.owner, **self.forecast.model_dump(mode="json")}
 
     def section(self) -> Section:
-        """Return the section on the study: the losses by column, by this owner and by all
-        owners.
-        """
+        """Return the section on the study: the losses by column, by this owner and by all."""
         grows = f"{percent(PRIOR)} grows\nat most to"
         columns = (
             Column(
@@ -179,7 +177,6 @@ def outlook_of(
 
 
 def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
-    """Return the identities of the draws in the newest release; None if the keys are missing."""
     try:
         secrets = KeyStore(site.state).load()
     except KeyFileError:

@@ -200,7 +200,6 @@ def _compared(numbers: Row) -> Section:
 
 
 def _tree(tree: SharedTree) -> Iterator[Section]:
-    """Yield sections with the tree to be sent, as a picture and as text."""
     title = "The tree to be sent"
     picture = Picture(title, lambda: draw_shared_tree(tree).svg())
     yield Section(title, pictures=[picture], minor=True, brief=False)
@@ -210,7 +209,6 @@ def _tree(tree: SharedTree) -> Iterator[Section]:
 
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:
-    """Return measures of a tree on the owner's own records."""
     chosen = now.chosen
     places, leaves = tree.leaf_of(chosen.attributes), tree.leaves
     labels = np.array([leaf.label for leaf in leaves])

@@ -25,9 +25,7 @@ _NAMED = 12
 
 @dataclass(frozen=True)
 class AdoptedPlan:
-    """A study's plan and an owner who follows it. Raises ConfigError if the plan lacks
-    the owner.
-    """
+    """A study's plan and an owner who follows it. Raises ConfigError without such an owner."""
 
     plan: StudyPlan
     owner: str
@@ -49,9 +47,7 @@ class AdoptedPlan:
             )
 
     def part(self, variables: Mapping[str, Variable]) -> Block:
-        """Return the block that this owner reports, with the site file's variables. Raises
-        ConfigError.
-        """
+        """Return the block that this owner reports, with its own variables. Raises ConfigError."""
         part = self.plan.block(self.owner)
         mistakes = [
             f"{v.name!r} is missing"

@@ -74,9 +74,7 @@ class Amplified(ChannelSpec):
 
 
 class Replacing(Amplified):
-    """A channel composed of symmetric channels. Also accepts `p`, the probability of a
-    replacement.
-    """
+    """A channel composed of symmetric channels. `p` is the probability of a replacement."""
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma", "epsilon")
     p: Finite | None = None
@@ -89,9 +87,7 @@ class Replacing(Amplified):
 
 
 class SymmetricSpec(Replacing):
-    """Keep a category, or change to another one, all with equal probability (Ma 2.1,
-    FRAPP eq. 13).
-    """
+    """Keep a category, or change to any other with equal chance (Ma 2.1, FRAPP eq. 13)."""
 
     kind: Literal["symmetric"]
 
@@ -113,9 +109,7 @@ class GammaDiagonalSpec(Amplified):
 
 
 class RandomGammaDiagonalSpec(ChannelSpec):
-    """A different matrix for every record (RAN-GD, FRAPP 4). `share` is the ratio of alpha to gamma
-    x.
-    """
+    """A different matrix for every record (RAN-GD, FRAPP 4). `share` is alpha / (gamma x)."""
 
     kind: Literal["random-gamma-diagonal"]
     gamma: Finite
@@ -208,9 +202,7 @@ class SubsetSpec(Amplified):
 
 
 class MaskSpec(ChannelSpec):
-    """MASK: each category is an item, which is reported unchanged with probability `p`
-    (FRAPP 7).
-    """
+    """MASK: each category is an item, reported unchanged with probability `p` (FRAPP 7)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
     kind: Literal["mask"]
@@ -320,9 +312,7 @@ class SampledSpec(Amplified):
 
 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
-    """Return weights as integers that sum to 2^32. Each differs from the exact value by less than
-    1.
-    """
+    """Return weights as integers that sum to 2^32, each within 1 of its exact share."""
     if len(weights) != subsets:
         raise OptionError(
             f"The channel has {len(weights)} weights for {subsets} subsets.",
@@ -366,9 +356,7 @@ AnyChannel = Annotated[
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of each combination of categories, which is named `a*b`. Raises
-    ChannelError.
-    """
+    """Return the code of each combination of categories, named `a*b`. Raises ChannelError."""
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
     codes = {label: code for code, label in enumerate(written)}

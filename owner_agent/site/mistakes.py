@@ -56,9 +56,7 @@ def _sentences(
 
 
 def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return all mistakes, but omit lists that are too short only because of mistakes in their
-    items.
-    """
+    """Return all mistakes except lists that are too short because of mistakes in their items."""
     found = error.errors()
     inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
     return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
@@ -75,9 +73,7 @@ def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Return a position counted from 1: `variables[2].channel.p` is a key of the second
-    variable.
-    """
+    """Return a position counted from 1: `variables[2].channel.p` is the second variable's."""
     place = ""
     for part, in_file in _parts(location):
         if not in_file:

@@ -27,9 +27,8 @@ from pramana_core.wire.channels import PlanMessage
 
 @dataclass(frozen=True)
 class PlannedSite:
-    """A site's variables and its plan, which protects every sensitive variable.
-
-    Raises UnprotectedVariable if a sensitive variable would be sent unchanged or can be inferred.
+    """A site's variables and its plan, which protects every sensitive variable. Raises
+    UnprotectedVariable if a sensitive variable would be sent unchanged or can be inferred.
     """
 
     variables: dict[str, Variable]
@@ -106,9 +105,7 @@ def awaiting_plan(site: Site) -> tuple[str, ...]:
 
 
 def without_protection(site: Site) -> Site:
-    """Return a copy of a site that is used only for reading its table. Do not release
-    data by it.
-    """
+    """Return a copy of a site for reading its table only. Do not release data by it."""
     bare = {"channel": None, "sensitive": False}
     sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
     left = {"variables": sections, "blocks": (), "study_plan": None}
@@ -137,9 +134,7 @@ def raise_together(problems: list[PramanaError]) -> None:
 
 
 def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
-    """Return a variable's categories, from the site file or its separate list. Raises
-    ConfigError.
-    """
+    """Return a variable's categories, from the site file or a list file. Raises ConfigError."""
     if section.cuts is not None:
         labels = interval_labels(section.cuts)
         return (*labels, section.missing) if section.missing is not None else labels
@@ -181,9 +176,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield the names and the channel of each block, in the order of first variables in
-    the file.
-    """
+    """Yield each block's names and channel, in the order of first variables in the file."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)
@@ -241,7 +234,6 @@ def _block(
 
 
 def _sendable(plan: Plan) -> Plan:
-    """Return a plan after checking that it fits the limits of a release. Raises PlanError."""
     try:
         PlanMessage.from_plan(plan)
     except ValidationError as error:

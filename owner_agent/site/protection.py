@@ -59,9 +59,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
 
 
 def share_proven(block: Block, name: str) -> float:
-    """Return the probability of a report that proves a variable's value, for the worst
-    true cell.
-    """
+    """Return the probability that a report proves a variable's value, for the worst true cell."""
     if choices := block.channel.choices:
         axis = block.names.index(name)
         return sum(
@@ -86,9 +84,7 @@ def _revealed(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return for each true cell the probability, in units of 2^-32, that a report proves
-    the value.
-    """
+    """Return each true cell's probability, in units of 2^-32, of a report that proves the value."""
     # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
     # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel
@@ -105,9 +101,7 @@ def _values(block: Block, name: str) -> Codes:
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return for each true cell the probability, in units of 2^-32, that its report proves
-    `values`.
-    """
+    """Return each true cell's probability, in units of 2^-32, of a report that proves `values`."""
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
@@ -132,9 +126,7 @@ def _(channel: Identity, values: Codes) -> Units:  # noqa: ARG001 - dispatched b
 
 @_proven.register
 def _(channel: Symmetric, values: Codes) -> Units:
-    """Compute the probability without listing the matrix, because it is equal for all
-    true cells.
-    """
+    """Compute without listing the matrix, because the probability is equal for all true cells."""
     proven = np.zeros(len(values), dtype=np.int64)
     _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) == 1 or channel.deterministic:
@@ -186,9 +178,7 @@ def _estimated_parts(block: Block) -> list[Block]:
 
 
 def _split_product(block: Block) -> list[Block]:
-    """Return each channel of a product, with its variables, as a block; empty for other
-    channels.
-    """
+    """Return each channel of a product as a block; an empty list for other channels."""
     return [Block(block.variables[places], channel) for places, channel in block.channel.factors]
 
 
@@ -203,5 +193,4 @@ def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Bl
 
 
 def _subset(block: Block, choice: Choice) -> Block:
-    """Return the block of the variables that one subset of a sampled block reports."""
     return Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)

@@ -70,9 +70,7 @@ class PublicPart(Section):
         )
 
     def domain_variables(self) -> tuple[Variable, ...]:
-        """Return the variables as the plan will have them. Raises DomainError for invalid
-        categories.
-        """
+        """Return the variables of the plan. Raises DomainError for invalid categories."""
         return tuple(Variable(v.name, v.categories) for v in self.variables)
 
 

@@ -204,34 +204,29 @@ class Site(BaseModel):
 
     @property
     def miner(self) -> MinerSection:
-        """The miner's address and study. Raises ConfigError if the section is missing."""
+        """The miner's address and study. Raises ConfigError without the section."""
         return _required(self.file.miner, "miner", 'with url = "..." and study = "..."')
 
     @property
     def tls_files(self) -> TlsFiles:
-        """The certificate files for connections to the miner. Raises ConfigError if [miner] is
-        missing.
-        """
+        """The certificate files for calling the miner. Raises ConfigError without [miner]."""
         return self.miner.tls_files(self.folder)
 
     @property
     def mask(self) -> MaskSection:
-        """The columns to mask, and the method. Raises ConfigError if the section is missing."""
+        """The columns to mask, and the method. Raises ConfigError without the section."""
         return _required(self.file.mask, "mask", "with the columns for confidential and tell")
 
     @property
     def share_model(self) -> ShareModelSection:
-        """The columns and options of a shared tree. Raises ConfigError if the section is
-        missing.
-        """
+        """The columns and options of a shared tree. Raises ConfigError without the section."""
         wanted = "with target, attributes and requirement"
         return _required(self.file.share_model, "share_model", wanted)
 
     @property
     def peer(self) -> PeerSection:
-        """The study and known owners for learning without a miner.
-
-        Raises ConfigError if the section is missing.
+        """The study and owners for learning without a miner. Raises ConfigError without the
+        section.
         """
         return _required(self.file.peer, "peer", "with the study and the known peers")
 

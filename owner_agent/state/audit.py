@@ -19,9 +19,7 @@ _LONGEST_TEXT = 200
 
 @contextmanager
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
-    """Log an action after it succeeds. Without disk space for the line, raise StateError
-    beforehand.
-    """
+    """Log an action after it succeeds. Without disk space, raise StateError beforehand."""
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     with log.room():
         yield

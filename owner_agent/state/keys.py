@@ -39,9 +39,7 @@ _HOW_TO_GET: dict[KeyName, str] = {
 
 @dataclass(frozen=True)
 class Secrets:
-    """Both secrets of an owner. Printed forms omit the bytes. Raises KeyFileError for a weak
-    secret.
-    """
+    """Both secrets of an owner. Printed forms omit them. Raises KeyFileError for a weak secret."""
 
     draw: bytes = field(repr=False)
     linkage: bytes = field(repr=False)
@@ -75,8 +73,8 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
 
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
-    """Return HMAC-SHA-256 of a study by a linkage secret, which is equal for owners who share the
-    secret.
+    """Return HMAC-SHA-256 of a study by a linkage secret; owners who share the secret
+    compare it.
     """
     message = b"pramana/linkage-fingerprint/1\x00" + study.encode()
     return hmac.new(secret, message, hashlib.sha256).hexdigest()
@@ -93,9 +91,8 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def find(self, name: KeyName) -> bytes | None:
-        """Return a secret, or None if it is missing.
-
-        Raises KeyFileError if the secret is weak or other users can read the file.
+        """Return a secret, or None if it is missing. Raises KeyFileError if the secret is weak or
+        other users can read the file.
         """
         path = self.path(name)
         return self._read(path) if path.exists() else None
@@ -105,9 +102,7 @@ class KeyStore:
         return read_key(path)
 
     def read(self, *names: KeyName) -> bytes:
-        """Return the first of the named secrets after checking that all exist. Raises
-        KeyFileError.
-        """
+        """Return the first of the named secrets, all of which must exist. Raises KeyFileError."""
         paths = {name: self.path(name) for name in names}
         missing = [n for n, path in paths.items() if not (path.exists() or path.is_symlink())]
         if missing:
@@ -124,9 +119,7 @@ class KeyStore:
         return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
     def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, with a temporary secret in place of each missing one, for
-        previews.
-        """
+        """Return both secrets, for previews; a temporary secret replaces each missing one."""
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
@@ -143,9 +136,7 @@ class KeyStore:
         return self.load().draw if self.path("linkage").exists() else self.read("draw")
 
     def add(self, name: KeyName, secret: bytes) -> None:
-        """Store a secret that does not exist yet, and record it in the ledger. Raises
-        KeyFileError.
-        """
+        """Store a secret that does not exist yet; record it in the ledger. Raises KeyFileError."""
         _refuse_weak(secret, f"The {_MEANING[name]}")
         state_directory(self.state)
         private_directory(self.path(name).parent)

@@ -60,9 +60,7 @@ WAYS_OUT = (
 
 
 def state_directory(state: Path) -> Path:
-    """Create a state directory if needed, and a ledger unless an earlier ledger was lost; return
-    it.
-    """
+    """Create and return a state directory, with a ledger unless an earlier ledger was lost."""
     private_directory(state)
     if not traces(state):
         begin_ledger(state)
@@ -70,9 +68,7 @@ def state_directory(state: Path) -> Path:
 
 
 def begin_ledger(state: Path) -> None:
-    """Create the ledger if it is missing, even if an earlier ledger was lost. Raises
-    StorageFull.
-    """
+    """Create the ledger if it is missing, even if an earlier one was lost. Raises StorageFull."""
     if has_ledger(state):
         return
     private_directory(state)

@@ -41,9 +41,7 @@ class ScratchFile:
         return made
 
     def read(self, at: int, into: npt.NDArray[np.uint8]) -> None:
-        """Fill an array with the bytes that start at offset `at`. Raises ValueError if there are
-        too few.
-        """
+        """Fill an array with bytes from offset `at` on. Raises ValueError if there are too few."""
         view = into.data
         while len(view):
             read = os.preadv(self._file.fileno(), [view], at)
@@ -80,9 +78,7 @@ class ScratchColumn:
         return self._length
 
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
-        """Return a slice of the values as an array in memory. The values must have been written
-        before.
-        """
+        """Return a slice of the values, read into memory. The values must have been written."""
         start, stop = self._bounds(rows)
         values = np.empty(stop - start, dtype=self._dtype)
         self._file.read(self._place(start), values.view(np.uint8))

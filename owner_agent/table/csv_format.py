@@ -67,9 +67,8 @@ class CsvFormat:
         return cls(found, separator, line is not None, blanks)
 
     def rows(self, path: Path) -> Iterator[list[str]]:
-        """Yield the rows of a file, the header first; skip empty lines.
-
-        Raises OSError, UnicodeDecodeError, csv.Error.
+        """Yield the rows of a file, the header first; skip empty lines. Raises OSError,
+        UnicodeDecodeError, csv.Error.
         """
         with opened(path) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             if self.declared:
@@ -106,9 +105,8 @@ def _separator(start: str) -> str:
 
 
 def find_encoding(path: Path) -> str:
-    """Return an encoding that decodes a whole file that has no byte order mark.
-
-    Raises OSError, EOFError.
+    """Return an encoding that decodes a whole file that has no byte order mark. Raises OSError,
+    EOFError.
     """
     with opened(path) as file:
         start = file.read(_START)
@@ -159,9 +157,7 @@ def with_points(cells: pa.Array) -> pa.Array:
 
 
 def fault(source: TableSource, reason: str = "") -> TableError:
-    """Return the error for the first fault of a CSV file, or an error with `reason` if none is
-    found.
-    """
+    """Return the error for the first fault of a CSV file; if none is found, with the `reason`."""
     try:
         found = find_fault(source)
     except (OSError, EOFError, LookupError, zlib.error):
@@ -217,9 +213,7 @@ def find_fault(source: TableSource) -> TableError | None:
 
 
 def _first_fault(text: str, form: CsvFormat) -> tuple[int, int, int] | None:
-    """Return the first fault: (line, cells, header width), or (line, column, 0) for an open
-    quotation mark.
-    """
+    """Return the first fault: (line, cells, header width), or (line, column, 0) for a quote."""
     sign = re.escape(form.separator)
     cell = re.compile(rf'( *"(?:[^"]|"")*" *|(?! *")[^{sign}\r\n]*)({sign}|\r\n|\r|\n|\Z)')
     place, line, width = 0, 1, 0

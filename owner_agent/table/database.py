@@ -48,7 +48,6 @@ def database_rows(
 
 
 def _selected(source: TableSource) -> FromClause:
-    """Return the table or query named in a source, for use in a SELECT."""
     import sqlalchemy
 
     if _TABLE_NAME.fullmatch(source.query):
@@ -59,9 +58,7 @@ def _selected(source: TableSource) -> FromClause:
 
 @contextmanager
 def _connection(source: TableSource) -> Iterator[Connection]:
-    """Open a read-only transaction. Hide the text of database errors, because it may
-    quote cells.
-    """
+    """Open a read-only transaction. Hide the text of database errors, which may quote cells."""
     try:
         from sqlalchemy import create_engine
         from sqlalchemy.exc import SQLAlchemyError

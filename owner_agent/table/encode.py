@@ -37,9 +37,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes; columns listed together in `one_secret` are
-    equivalent.
-    """
+    """A table as record ids and true codes; columns in `one_secret` determine each other."""
 
     record_ids: list[str]
     columns: dict[str, Codes]
@@ -52,9 +50,7 @@ class Encoded:
 
 
 class FoundRows:
-    """Counts rows with a finding in a whole table, and keeps the first row numbers,
-    counted from 1.
-    """
+    """The count of rows with a finding in a table, and the first row numbers, from 1."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -154,9 +150,7 @@ class TableEncoder:
         return [reader.problem for reader in self._readers if reader.problem is not None]
 
     def revealing_columns(self) -> list[PramanaError]:
-        """Return an error for each unrandomized column from which a hidden column can be
-        inferred.
-        """
+        """Return an error for each unrandomized column that reveals a hidden column."""
         return [
             UnprotectedVariable(
                 f"Variable {one.column!r} is sent unchanged and reveals {one.of!r}: it predicts the"
@@ -170,9 +164,7 @@ class TableEncoder:
         ]
 
     def one_secret(self) -> dict[str, tuple[str, ...]]:
-        """Return for each column the columns that determine its values or that its values
-        determine.
-        """
+        """Return for each column the columns that determine its values, or that it determines."""
         found: dict[str, set[str]] = {}
         for one in self._giveaways:
             pair = [self._plan.columns[name] for name in (one.column, one.of)]
@@ -208,9 +200,7 @@ def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
 def id_problems(
     column: str, missing: FoundRows, distinct: int, duplicates: FoundRows
 ) -> list[PramanaError]:
-    """Return errors for rows with `missing` record ids, and for the `distinct` ids that are
-    repeated.
-    """
+    """Return errors for rows with `missing` record ids, and for `distinct` repeated ids."""
     problems: list[PramanaError] = []
     if missing:
         problems.append(
@@ -285,9 +275,7 @@ class ColumnReader:
 
 
 def rows_text(where: Mask) -> str:
-    """Return the count of marked rows and the first row numbers, counted from 1 after the
-    header.
-    """
+    """Return the count of marked rows and the first row numbers, from 1 after the header."""
     found = FoundRows()
     found.add(where)
     return found.text

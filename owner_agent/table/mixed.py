@@ -50,7 +50,6 @@ def read_records(
     site: Site, sources: Sequence[ColumnSource], *, drop: bool, section: str
 ) -> CompleteRecords:
     """Read the columns of a `section`. Omit incomplete records if `drop`; otherwise reject them.
-
     Raises TableError, UnknownCategory, or EmptyTable if no record is complete.
     """
     ids = site.file.record_id
@@ -127,9 +126,7 @@ def ranked(column: Column) -> npt.NDArray[np.intp]:
 
 
 def content_of(columns: Iterable[Column]) -> Iterator[bytes]:
-    """Yield the content of columns for a digest: the name, categories, and codes or numbers of
-    each.
-    """
+    """Yield the content of columns for a digest: each name, categories, and codes or numbers."""
     for column in columns:
         yield column.name.encode()
         if isinstance(column, CategoricalColumn):

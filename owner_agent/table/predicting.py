@@ -83,9 +83,7 @@ class Predictions:
         return dict(zip(self.target.categories, found, strict=True))
 
     def csv(self) -> bytes:
-        """Return CSV with one row per record: its id, its class, and the probability of
-        each class.
-        """
+        """Return CSV with a row per record: its id, class, and the probability of each class."""
         labels = self.target.categories
         columns: list[list[Any]] = [self.ids.to_pylist(), [labels[code] for code in self.codes]]
         names = [self.id_name, self.target.name]
@@ -170,9 +168,7 @@ def predict(
 def _codes(
     text: pa.Array, column: str, variable: Variable, empty_category: str | None, *, sums_out: bool
 ) -> Codes:
-    """Return the codes of a column. An empty cell without a category gets the variable's size as
-    code.
-    """
+    """Return the codes of a column; an empty cell without a category gets the variable's size."""
     empty = UNKNOWN
     if empty_category in variable.categories:
         empty = variable.categories.index(str(empty_category))

@@ -89,9 +89,8 @@ class ProposedVariable:
         return "cuts" if self.cuts else "categories"
 
     def with_list(self, given: Sequence[str], kind: str) -> ProposedVariable:
-        """Return the variable with a public list in place of the list from the table.
-
-        Raises OptionError.
+        """Return the variable with a public list in place of the list from the table. Raises
+        OptionError.
         """
         if kind == "cuts":
             try:
@@ -165,9 +164,7 @@ def propose_site(
 
 
 def require_columns(wanted: Sequence[str], names: Sequence[str]) -> None:
-    """Check that a table has the `wanted` columns. Raises MissingColumn, which suggests similar
-    names.
-    """
+    """Check that a table has the `wanted` columns. Raises MissingColumn with similar names."""
     if absent := [name for name in wanted if name not in names]:
         raise MissingColumn(
             f"The table has no column {', '.join(map(repr, absent))}{did_you_mean(absent, names)}.",
@@ -224,7 +221,6 @@ def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructAr
 def _propose_variable(
     name: str, column: pa.Array, counted: pa.StructArray, rows: int
 ) -> ProposedVariable | str:
-    """Return a column as a variable, or the reason for omitting the column."""
     if name == KEY_COLUMN:
         return "its name is reserved"
     if not name:
@@ -278,9 +274,7 @@ def _propose_variable(
 
 
 def _odd_cells(column: pa.Array) -> str:
-    """Return a sentence on cells that are not numbers in a column of numbers, or "" without such
-    cells.
-    """
+    """Return a sentence on cells of a numeric column that are not numbers, or ""."""
     filled = pc.invert(pc.is_in(column, pa.array(["", *_MISSING_WORDS]))).to_numpy(False)
     read = numbers(pc.replace_substring(column, ",", "."))
     odd = filled & ~np.isfinite(read)
@@ -295,9 +289,7 @@ def _number(text: str) -> float:
 
 
 def _cuts(values: Floats) -> tuple[float, ...]:
-    """Return round numbers that divide the values into groups of similar size; empty if
-    impossible.
-    """
+    """Return round numbers that divide the values into groups of similar size, or ()."""
     low, high = np.quantile(values, [0.1, 0.9])
     spread = float(high - low) or float(np.ptp(values))
     # The next of 1, 2 and 5 times a power of ten.

@@ -118,7 +118,7 @@ def _extended(
     numeric: Sequence[str],
     taken: Sequence[str],
 ) -> ExtendedSite:
-    """Return the site file with a new section, which omits incomplete records if numbers may be
+    """Return the site file with a new section; omit incomplete records if numbers may be
     missing.
     """
     if taken and site.file.study_plan is not None:

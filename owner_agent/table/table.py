@@ -79,9 +79,8 @@ class TextTable:
 def read_table(
     source: TableSource, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read columns of a table, and those of the `optional` columns that exist.
-
-    Raises TableError, MissingColumn or EmptyTable.
+    """Read columns of a table, and those of the `optional` columns that exist. Raises TableError,
+    MissingColumn or EmptyTable.
     """
     chunks = list(read_chunks(source, columns, optional))
     try:
@@ -139,9 +138,7 @@ def years(cells: pa.Array) -> pa.Array:
 
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield the rows of all batches in tables of exactly `rows` rows; the last table may be
-    shorter.
-    """
+    """Yield the rows of all batches in tables of `rows` rows; the last table may be shorter."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
         pending.append(batch)
@@ -172,9 +169,8 @@ def detect(
     separator: str | None = None,
     query: str | None = None,
 ) -> TableSource:
-    """Return the source for a file, whose format is detected, or for a database.
-
-    Raises TableError, EmptyTable, OptionError.
+    """Return the source for a file, whose format is detected, or for a database. Raises TableError,
+    EmptyTable, OptionError.
     """
     path = Path(table)
     if is_database(str(table)) != (query is not None):
@@ -263,9 +259,7 @@ def _require_file(source: TableSource) -> None:
 
 @dataclass(frozen=True)
 class _Content:
-    """An open table: its column names as used and as written, its rows, and the reading
-    progress.
-    """
+    """An open table: its column names as used and as written, its rows, and reading progress."""
 
     names: list[str]
     written: list[str]
@@ -276,7 +270,6 @@ class _Content:
 
 
 def _open(source: TableSource) -> _Content:
-    """Open a table with the reader of its format. Raises TableError, EmptyTable, `_FAILURES`."""
     if source.database:
         return _open_database(source)
     _require_file(source)
@@ -366,7 +359,6 @@ def _open_csv(source: TableSource) -> _Content:
 
 
 def _is_cut(path: Path) -> bool:
-    """Whether a file contains no complete line."""
     with opened(path) as file:
         start = file.read(_PAGE_BYTES)
     return len(start) < _PAGE_BYTES and b"\n" not in start and b"\r" not in start
@@ -482,9 +474,7 @@ def _open_parquet(source: TableSource) -> _Content:
 def _present(
     source: TableSource, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
 ) -> list[str]:
-    """Return the columns to read: the required ones, and existing optional ones. Raises
-    InputError.
-    """
+    """Return the columns to read: required ones, and existing optional ones. Raises InputError."""
     wanted = [name for name in columns if name in present or name not in optional]
     if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(

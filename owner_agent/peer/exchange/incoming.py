@@ -21,9 +21,7 @@ from pramana_core.wire.releases import release_digest
 
 
 def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
-    """Return the reported columns whose joint table determines the true table of the variables
-    `scope`.
-    """
+    """Return the reported columns whose joint table determines the true table over `scope`."""
     names: list[str] = []
     for block in plan.blocks:
         inside = [name for name in block.names if name in scope]
@@ -87,9 +85,8 @@ def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> No
 def receive(
     sender: str, plan: Plan, package: Package, fetch: Fetch, holding: LocalRecords
 ) -> ReceivedColumns:
-    """Fetch a peer's package and check it against the announcement.
-
-    Raises PeerDeviated, PeerUnreachable.
+    """Fetch a peer's package and check it against the announcement. Raises PeerDeviated,
+    PeerUnreachable.
     """
     bodies = []
     for part in package.parts:

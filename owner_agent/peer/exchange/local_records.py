@@ -25,9 +25,7 @@ from pramana_core.wire.parts import Pseudonyms, key_order
 
 @dataclass(frozen=True, eq=False)
 class LocalRecords:
-    """This owner's records, sorted by `keys`. They are never sent, and are exact for its own
-    learning.
-    """
+    """This owner's true records, sorted by `keys`, for its own learning. They are never sent."""
 
     site: Site
     plan: PlannedSite

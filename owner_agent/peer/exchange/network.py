@@ -123,9 +123,7 @@ def files_of(
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:
-    """Return SHA-256 over names and contents of the files; it is equal for two owners with equal
-    files.
-    """
+    """Return SHA-256 over names and contents of the files, which owners compare."""
     running = hashlib.sha256()
     for name in sorted(files):
         running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())

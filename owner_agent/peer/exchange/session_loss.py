@@ -23,9 +23,7 @@ from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
 def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
-    """Add up the loss of the blocks that owners draw. Each block counts once for all its
-    receivers.
-    """
+    """Add up the loss of the blocks that owners draw. Each block counts once for all receivers."""
     return total_loss(
         BlockDisclosure(
             owner,

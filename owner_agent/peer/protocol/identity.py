@@ -162,7 +162,7 @@ def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentit
 
 
 def caller_of(certificate: str | None, known: Mapping[str, PublicIdentity]) -> str:
-    """Return the known owner whose certificate, in PEM, a caller presents. Raises
+    """Return the known owner whose certificate a caller presents, as PEM. Raises
     Unauthenticated.
     """
     der = None if certificate is None else ssl.PEM_cert_to_DER_cert(certificate)
@@ -215,7 +215,7 @@ def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
 
 
 def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type[Stated]) -> Stated:
-    """Return the message in an owner's statement after checking its signature. Raises
+    """Return the message in an owner's statement after checking the signature. Raises
     PeerDeviated.
     """
     text = _statement(session, kind, signed.content)

@@ -123,7 +123,7 @@ _Row = Annotated[
 
 
 class FamilyMessage(Message):
-    """The parameters of one node. Each list is in C order of (parents..., node); see
+    """The parameters of a node. Each list is in C order of (parents..., node); see
     LearnedFamily.
     """
 

@@ -97,9 +97,7 @@ class Partner(Protocol):
         """The owner's name."""
 
     def within(self, ends: float) -> Partner:
-        """Return the same owner, with all calls limited to end at the time `ends` on this owner's
-        clock.
-        """
+        """Return the same owner; its calls end at the time `ends` on this owner's clock."""
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None

@@ -43,9 +43,7 @@ class Findings:
 
 
 class NetworkTask(WithParameters):
-    """Learning a network that all owners obtain. Each owner learns the families of its
-    own nodes.
-    """
+    """Learning a network that all owners obtain. Each owner learns the families of its nodes."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,9 +78,7 @@ class NetworkTask(WithParameters):
     def families(
         self, marginals: Marginals, parents: Mapping[str, Sequence[str]], watch: Progress
     ) -> tuple[LearnedFamily, ...]:
-        """Learn this owner's families. A parent that is a peer's variable is treated as having no
-        parents.
-        """
+        """Learn this owner's families. A parent of a peer is treated as having no parents."""
         from pramana_core.learn.networks.bayes_net import learn_parameters
         from pramana_core.learn.networks.structure import Structure
 
