@@ -74,9 +74,6 @@ class TabulatedSupports:
     def _by_variables(
         self, itemsets: Indices
     ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
-        """Yield rows, variables and cells of itemsets over the same variables; may raise
-        LimitExceeded.
-        """
         domain = self.marginals.domain
         variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
         codes = np.array([code for _, code in self.items])[itemsets]
