@@ -291,7 +291,7 @@ class Participant:
         ended = SessionEnded(
             f"{self.name} ended the session: no result within {seconds}.",
             where=self.name,
-            remedy="Increase the session's seconds, or find out which owner is slow.",
+            remedy="Increase seconds in the session file, or find out which owner is slow.",
         )
         self.give_up(mine, ended)
 

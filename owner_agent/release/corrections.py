@@ -24,8 +24,8 @@ from pramana_core.wire.parts import Column, locate
 CHOICES = (
     "Choose how to report these records. `--corrections keep` repeats their first reports, at no"
     ' privacy loss; `corrections = "keep"` in the site file makes this choice permanent.'
-    " `owner-agent new-epoch --yes` randomizes all records again, which adds their epsilon for"
-    " everybody."
+    " `owner-agent new-epoch --yes` randomizes all records again, which adds the whole epsilon "
+    "once more for every record."
 )
 
 

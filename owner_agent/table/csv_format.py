@@ -176,7 +176,7 @@ def find_fault(source: TableSource) -> TableError | None:
         content = file.read()
     if suffix := next((s for mark, s in _OTHER_FORMATS.items() if content.startswith(mark)), None):
         return TableError(
-            f"The table {path} is not a CSV file: it begins as a {suffix} file.",
+            f"The table {path} is not a CSV file. Its first bytes are those of a {suffix} file.",
             where=str(path),
             remedy=f"Rename the file so that its name ends in {suffix}.",
         )
