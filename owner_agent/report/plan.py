@@ -313,8 +313,8 @@ def equal_column_lines(
     """Return a sentence for each randomized column with the same values as other columns."""
     sums = {} if losses is None else {row["column"]: after(row) for row in losses.columns}
     return [
-        f"Column {column!r} and {first_few(map(repr, others))} have equal values, so their "
-        "losses add"
+        f"Column {column!r} and {first_few(map(repr, others))} have equal values, so they "
+        "are one secret and their losses add"
         f"{f' to epsilon {sums[column]}' if column in sums else ''}. Omit one of these columns, "
         "or put their variables into one block."
         for column, others in one_secret.items()
