@@ -60,11 +60,9 @@ class Drawn:
         """Return the picture of `plot`."""
 
     def _notes(self) -> Sequence[str]:
-        """Return notes for the reader, one sentence each."""
         return ()
 
     def _numbers(self) -> pd.DataFrame | None:
-        """Return the main numbers."""
         return None
 
     def _repr_html_(self) -> str | None:

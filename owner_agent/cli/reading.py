@@ -124,6 +124,16 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     raise typer.Exit(max(problem.exit_code for problem in problems))
 
 
+def doctor(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """Examine keys, state, disk, plan, clock and miner; exit with the largest code of a fault."""
+    from owner_agent.doctor import CHECKS, ExaminedSite
+    from owner_agent.site.site import load_site
+    from pramana_core.doctor import examine, show_findings
+
+    examined = ExaminedSite(load_site(site), environment_of(context))
+    raise typer.Exit(show_findings(examine(examined, CHECKS), as_json=json))
+
+
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List all releases of this site, and the privacy loss of each column."""
     from owner_agent.cli.sessions_shown import peer_sections, shared_json

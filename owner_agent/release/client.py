@@ -143,7 +143,7 @@ class Calls:
                 response = self._client.request(method, path, **options)
             except httpx.TransportError as error:
                 if attempt == attempts:
-                    raise self._gave_up(attempt, type(error).__name__) from None
+                    raise self._gave_up(attempt, _why(error)) from None
                 pause = delay
             else:
                 if response.status_code not in _BUSY or attempt == attempts:
@@ -178,6 +178,14 @@ class Calls:
             where=self.url,
             remedy=self._remedy,
         )
+
+
+def _why(error: BaseException) -> str:
+    """Return why a request failed: OpenSSL's reason for a rejected certificate, or the class."""
+    cause: BaseException | None = error
+    while cause is not None and not hasattr(cause, "verify_message"):
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__ if cause is None else str(cause.verify_message)
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:

@@ -52,7 +52,7 @@ def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
             issued = miner.accept(secret)
         if issued.study is None:
             raise TransportError("The miner issued a token without a study.")
-        TokenStore(site.state).save(issued.study, issued.token)
+        TokenStore(site.state).save(issued.study, issued.token, issued.expires)
     if (issued.study, issued.name) != (site.miner.study, site.owner):
         raise ConfigError(
             f"The invitation was for owner {issued.name!r} in study {issued.study!r}; the site"

@@ -135,7 +135,8 @@ def _variable_se(block: Block, name: str, records: int) -> float:
     alone = block.restrict([name])
     if alone is not None and alone.withheld:
         raise SingularChannel("No record reports this variable.")
-    if alone is None or alone.mixture is None:
+    pooled = alone is None and any(choice.channel.tags for choice in block.channel.choices)
+    if not pooled and (alone is None or alone.mixture is None):
         true, reported = (alone or block.channel).shape
         if true * reported > DECODED_ENTRIES:
             raise LimitExceeded(

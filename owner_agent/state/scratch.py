@@ -17,11 +17,11 @@ from pramana_core.full_disks import storing
 _WHAT = "the records that are being prepared"
 
 
-def scratch_file(folder: Path) -> IO[bytes]:
+def scratch_file(folder: Path, buffering: int = 0) -> IO[bytes]:
     """Open an unnamed private file in a folder. Raises StorageFull or KeyFileError."""
     with storing(_WHAT, folder):
         private_directory(folder)
-        return tempfile.TemporaryFile(dir=folder, buffering=0)
+        return tempfile.TemporaryFile(dir=folder, buffering=buffering)
 
 
 class ScratchFile:

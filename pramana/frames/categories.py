@@ -217,7 +217,6 @@ def domain(
 
 
 def _listed(categories: Mapping[str, Categories] | Domain | None) -> Mapping[str, Categories]:
-    """Return the categories by column."""
     if isinstance(categories, Domain):
         return {v.name: v for v in categories}
     if not isinstance(categories, Mapping):

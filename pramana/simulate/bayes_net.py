@@ -49,7 +49,7 @@ class NetworkSimulation:
     time.
     """
 
-    name = "bayes-net"
+    name = "bayes-net-structure"
 
     def __init__(
         self,
@@ -168,7 +168,6 @@ class NetworkSimulation:
     def _compared(
         self, marginals: EstimatedMarginals, network: BayesNet, seconds: float
     ) -> Numbers:
-        """Return the errors of a learned network."""
         structure, reference = network.structure, self.reference
         errors = compare(structure, reference.structure, by_class=self.search.order is None)
         unlinked = fitted(marginals, Structure.of(dict.fromkeys(structure.nodes, ())))

@@ -81,7 +81,6 @@ def _typed(kind: Any) -> bool:
 
 
 def _read(name: str, value: str, kind: Any) -> Any:
-    """Return the option's value for its text."""
     from pydantic import TypeAdapter, ValidationError
 
     if value == NONE and NoneType in get_args(kind):
