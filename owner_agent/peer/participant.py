@@ -135,7 +135,7 @@ class Participant:
             self.leads = before
 
     def within(self, ends: float) -> Self:  # noqa: ARG002
-        """Return this participant, because calls of one's own methods need no time limit."""
+        """Return this participant itself. Calls to one's own participant need no time limit."""
         return self
 
     def ask(

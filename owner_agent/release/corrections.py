@@ -102,7 +102,7 @@ GROWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """Lower bounds for the counts of records removed (`gone`) and `new` since the last release."""
+    """Lower bounds for the counts of records removed (`gone`) and added (`new`) since a release."""
 
     earlier: int
     gone: int

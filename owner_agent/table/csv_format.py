@@ -157,7 +157,7 @@ def with_points(cells: pa.Array) -> pa.Array:
 
 
 def fault(source: TableSource, reason: str = "") -> TableError:
-    """Return the error for the first fault of a CSV file; if none is found, with the `reason`."""
+    """Return an error for the first fault of a CSV file, or for the `reason` if none is found."""
     try:
         found = find_fault(source)
     except (OSError, EOFError, LookupError, zlib.error):
