@@ -1,4 +1,4 @@
-"""Learning a linear classifier from marginals (Ma 6; other losses: Ma 8 (a))."""
+"""Learning a linear classifier from marginals (Ma 6; for other losses, Ma 8 (a))."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, Tick, unwatched
 
 CELLS = 1 << 20
-"""The maximum number of cells of the features and the class in a table."""
+"""The maximum number of cells of a table over the features and the class."""
 
 EVIDENT = 2.0
 """A class certainly has records if its count exceeds this many standard errors."""
 
 EMPTY = 1e-9
-"""A class with less than this share of all records counts as empty: the rest is rounding."""
+"""A class with less than this share of all records counts as empty, because rounding
+explains it."""
 
 NOISELESS = 1e-9
-"""Counts with a smaller variance per record come from records that were not randomized."""
+"""Counts whose variance per record is smaller come from records that were not randomized."""
 
 COLUMNS = 4096
-"""The maximum number of columns; the time for their errors grows with its cube."""
+"""The maximum number of columns; computing their errors takes time proportional to its cube."""
 
 
 def learn_linear(
@@ -53,17 +54,18 @@ def learn_linear(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LinearClassifier:
-    """Learn planes that separate the classes of a variable, each of several classes from the rest.
+    """Learn planes that separate the classes of a variable: one plane for two classes, otherwise
+    one for each class against the rest.
 
     Weights are in the columns' own units. The weights of a perceptron have length 1 for columns
     scaled to standard deviation 1. Columns that do not vary get weight 0. Classes whose records do
-    not stand out from the noise get no plane. The second of two classes is on the positive side.
+    not stand out from the noise get no plane. With two classes, the second is on the positive side.
 
     Raises:
         UnknownVariable, OptionError: see `inputs_of` and `columns_of`, or a seed outside its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
-            each other, classes are separated (logistic loss without l2), or noise leaves no
-            solution.
+            each other, a plane separates the classes perfectly (logistic loss without l2), or noise
+            leaves no solution.
         LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells.
     """
     options = options or LinearOptions()
@@ -131,7 +133,7 @@ class _Fitter:
 
     @cached_property
     def design(self) -> DesignMatrix:
-        """The scaled columns."""
+        """The design matrix of the scaled columns."""
         return self.scaling.design(self.inputs)
 
     @property
@@ -140,7 +142,8 @@ class _Fitter:
 
     @cached_property
     def unbiased(self) -> MarginalTable | None:
-        """The unbiased counts of all cells, class last; None if the reports do not give any."""
+        """The unbiased counts of all cells, class last; None if the reports do not
+        estimate them."""
         return self.marginals.unbiased(self._names)
 
     @cached_property
@@ -150,7 +153,7 @@ class _Fitter:
 
     @cached_property
     def source(self) -> ClassCounts:
-        """The counts by class to which planes are fitted."""
+        """The counts by class to which the planes are fitted."""
         if self.basis == "network":
             return self._draw()
         if self.options.loss == "perceptron":
@@ -158,7 +161,8 @@ class _Fitter:
         return ClassCounts.of(self.table.counts)
 
     def _draw(self) -> ClassCounts:
-        """Return records drawn from a network, one cell each, with class probabilities."""
+        """Return counts of records drawn from a network: one cell per record, with class
+        probabilities."""
         names, chunks = self.inputs.names, []
         model = learn_bayes_classifier(
             self.marginals, self.target.name, names, on_step=lambda *_: self.tick()
@@ -171,7 +175,10 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class, None if noise leaves none; `number` selects random draws."""
+        """Return the plane of a class, or None if noise leaves no solution.
+
+        `number` selects the random stream.
+        """
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":
@@ -202,7 +209,6 @@ class _Fitter:
     def _in_own_units(
         self, positive: int, scaled: Tensor, covariances: tuple[Tensor, Tensor] | None
     ) -> Plane:
-        """Return the plane of scaled weights; a column that does not vary has no error."""
         back = self.scaling.back
         known = [0, *(1 + self.scaling.kept)]
         names = (INTERCEPT, *(column.name for column in self.scaling.columns))
@@ -225,7 +231,7 @@ def _planes(
     evident: Collection[int],
     on_plane: Callable[[int], None],
 ) -> tuple[Plane, ...]:
-    """Return the planes. Raises EstimationError if an evident class has no plane."""
+    """Return the planes. Raises EstimationError if a class that surely has records has no plane."""
     planes, failed = [], None
     for done, positive in enumerate(positives):
         plane = None
@@ -255,7 +261,7 @@ def _no_solution() -> EstimationError:
 
 
 def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], frozenset[int]]:
-    """Return the codes of classes with records, and the subset of them that needs a plane."""
+    """Return the codes of classes with records, and those of them that must get a plane."""
     table = marginals.marginal([classes.name])
     counts, noise = table.counts, np.sqrt(table.variance(population=False))
     present = np.flatnonzero(counts > EMPTY * marginals.records).tolist()

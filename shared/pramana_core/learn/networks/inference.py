@@ -15,14 +15,14 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 
 MARGINAL_LIMIT = 1 << 24
-"""The maximum number of cells of a table for one record."""
+"""The maximum number of cells of a table that inference computes for one record."""
 
 AT_ONCE = 1 << 22
-"""The maximum number of cells of the tables of all records that are computed together."""
+"""The maximum number of cells of all tables that are computed at the same time."""
 
 
 class Network(Protocol):
-    """The parts of a `BayesNet` that inference uses."""
+    """The parts of a `BayesNet` that inference needs."""
 
     @property
     def domain(self) -> Domain: ...
@@ -37,18 +37,20 @@ class Network(Protocol):
 _Codes = Mapping[str, npt.NDArray[np.int64]]
 
 Factor = tuple[Tensor, list[str]]
-"""A table for each record, (records, sizes...), and the nodes of all axes after the first."""
+"""A table for each record, (records, sizes...), and the names of the nodes of the axes after the
+first."""
 
 
 def infer(
     network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:
-    """Return the joint distribution of some nodes given the other nodes of each record.
+    """Return the joint distribution of `nodes` given the other nodes, for each record.
 
-    `codes` has n codes for each of one or more nodes; a code beyond a node's categories is missing.
+    `codes` has a column of n codes for each of one or more nodes. A code equal to or above the
+    number of a node's categories means a missing value.
 
     Returns:
-        the distributions, (n, nodes' sizes...), NaN for an impossible record; and the
+        the distributions, (n, nodes' sizes...), which are NaN for an impossible record; and the
         log-probability in nats of the other nodes of each record, (n,).
 
     Raises OptionError, UnknownVariable: a repeated or unknown node. LimitExceeded: a table would
@@ -74,7 +76,7 @@ def infer(
 def eliminate(
     network: Network, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the results of `infer` for records that all have codes of the same nodes."""
+    """Return what `infer` returns, for records in which the same nodes `known` have codes."""
     relevant = _ancestors(network, [*known, *keep])
     scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
     nodes = network.structure.nodes
@@ -112,7 +114,10 @@ def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
 def elimination_order(
     scopes: Sequence[Collection[str]], sizes: Mapping[str, int], free: Sequence[str]
 ) -> tuple[list[str], int]:
-    """Return an order for summing out `free`, smallest table first, and the largest size."""
+    """Return an order in which to sum out the nodes `free`, and the largest number of cells.
+
+    Each step takes the node that leads to the smallest table.
+    """
     tables, left = [set(scope) for scope in scopes], list(free)
     order: list[str] = []
     widest = 1
@@ -128,7 +133,7 @@ def elimination_order(
 
 
 def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
-    """Return the tables of the relevant nodes, restricted to the known codes."""
+    """Return the tables of the nodes `relevant`, at the known codes of the records in `part`."""
     factors: list[Factor] = []
     for node in sorted(relevant):
         scope = [*network.structure.parents[node], node]
@@ -148,7 +153,7 @@ def sum_out(
     """Sum the product of factors over the nodes of `order` (Zhang and Poole 1994).
 
     Returns:
-        the distribution of `keep` for each record, and the logarithm of its sum; see `infer`.
+        the distribution of `keep` for each record, and the logarithm of its sum before scaling.
     """
     logs = np.zeros(records)
     scaled: list[Factor] = []
@@ -186,14 +191,13 @@ def sum_out(
 
 
 def _spread(factor: Factor, names: Sequence[str]) -> Tensor:
-    """Return a factor with an axis for each name, of length 1 if the factor lacks the name."""
+    """Return a factor with an axis for each name; an axis that the factor lacks has length 1."""
     table, scope = factor
     ordered = np.transpose(table, [0, *(1 + scope.index(n) for n in names if n in scope)])
     return np.expand_dims(ordered, tuple(1 + i for i, n in enumerate(names) if n not in scope))
 
 
 def _multiplied(factors: Sequence[Factor], names: list[str]) -> Tensor:
-    """Multiply factors record by record and sum out all nodes except `names`."""
     letters = {
         name: place
         for place, name in enumerate(sorted({n for _, scope in factors for n in scope}), start=1)
