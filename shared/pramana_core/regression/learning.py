@@ -1,4 +1,4 @@
-"""Learning regressions from tables of numbers and categories."""
+"""Learning a regression from a table of numbers and categories."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def learn_regression(
     *,
     masked: bool = True,
 ) -> RegressionModel:
-    """Learn how a numeric column of n records depends on other columns, by default on all.
+    """Learn how a numeric column of n records depends on other columns, by default on all others.
 
-    `masked` adds the notes on masking; `on_step` is called with steps done and expected. Raises
-    MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded: there would be too
-    many terms. EstimationError: too few records, or the target or every feature does not vary.
+    With `masked`, the model gets notes on masking. `on_step` is called with steps done and
+    expected. Raises MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded:
+    there would be too many terms. EstimationError: too few records, or the target or every feature
+    does not vary.
     """
     options = options or RegressionOptions()
     records = read_records(table, target, features)
@@ -68,7 +69,7 @@ def learn_regression(
 
 
 def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Score | None:
-    """Return how well the model predicts left-out records; None if a fold has fewer than 2."""
+    """Return how well the model predicts left-out records; None if folds would be too small."""
     n = len(target)
     if n < 2 * FOLDS:
         return None
