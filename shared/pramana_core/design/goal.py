@@ -195,7 +195,7 @@ def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
 
 
 def _longest(learn: Learn, length: int, count: int) -> int:
-    """Return the maximum number of variables of a table, out of `count`. Raises OptionError."""
+    """Return the maximum number of variables of a wanted table. Raises OptionError."""
     if learn != "itemsets":
         return 1 if learn == "counts" else min(2, count)
     if not 1 <= length <= count:

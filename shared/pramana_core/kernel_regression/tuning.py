@@ -26,7 +26,7 @@ RECORDS, FEWER_LANDMARKS = 4000, 200
 """The maximum numbers of records and landmarks that are used to compare bandwidths."""
 
 BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
-"""Bandwidths in standard deviations, divided by the square root of the number of features."""
+"""The candidate bandwidths in standard deviations, before multiplication by sqrt(features)."""
 
 PENALTIES = np.geomspace(1e-9, 1.0, 28)
 
@@ -152,8 +152,7 @@ def tune(
 ) -> tuple[float, tuple[float, ...] | None]:
     """Return the bandwidth, and the penalties of the targets.
 
-    The penalties are None if bandwidths were compared on a part of the records, because all records
-    must choose the penalties.
+    The penalties are None if they must still be chosen, with all records.
     """
     n = len(targets)
     some = n > RECORDS

@@ -1,7 +1,8 @@
 """Masking of confidential numeric columns (AlAhmadi 2006).
 
-The methods are in `methods`; `catalogue` lists them by name. `recommending` picks the method that
-keeps the relationships of a table. The measures are in the room `measures`.
+The package `methods` has the methods, and `catalogue` lists them by name. `recommending` finds the
+simplest method that keeps the relationships of a table. The package `measures` has the measures of
+masked tables.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask

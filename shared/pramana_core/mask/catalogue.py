@@ -1,4 +1,4 @@
-"""All masking methods by name, each with its options and its promises, and masking by a name."""
+"""All masking methods by name, with their options and guarantees, and masking by a name."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
 METHODS: Mapping[str, Method] = MappingProxyType(
     {name: Method(name, run, keeps, **facts) for name, run, keeps, facts in _METHODS}
 )
-"""Every masking method by its name, from the simplest to the one that keeps most."""
+"""The masking methods by name, from the simplest to the method that keeps most relationships."""
 
 
 def mask(name: str, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-    """Mask X given S by a method of `METHODS`; see `Method` for arguments and errors."""
+    """Mask X given S by the method `name`; `Method` explains the arguments and errors."""
     return method_of(name, METHODS)(S, X, rng, **options)
