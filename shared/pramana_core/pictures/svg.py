@@ -140,8 +140,8 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of straight segments (one point each) or curved ones (three points), maybe with an
-    arrow."""
+    """A line of straight segments (one point each) or curved ones (three points), optionally with
+    an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]

@@ -50,8 +50,8 @@ class Item:
         words, notes, details: the question or class, the lines below it, and the text under the
             pointer.
         bar, fill: for a leaf, the shares of its classes with their colours, and its own colour.
-        interval: for a leaf, the share of the class among its own records, between the two ends of
-            its interval.
+        interval: for a leaf, the low end of the interval of its class share, the share, and the
+            high end.
         answers: for each line, the label, the share of all records, and the child.
     """
 

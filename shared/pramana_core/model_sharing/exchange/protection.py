@@ -1,4 +1,4 @@
-"""Sentences on the guarantees of a shared tree that its receiver can check, and on their limits."""
+"""Sentences on guarantees of a shared tree that its receiver can check, and on their limits."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ _TOLD = {
 }
 
 _LISTED = 12
-"""The most columns that a sentence names."""
+"""The maximum number of columns that a sentence names."""
 
 
 def read_words(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence on columns without declared categories or range, if there are any."""
+    """Return a sentence on the columns without declared categories or range; empty if none."""
     if not columns:
         return ()
     sentence = (
@@ -65,9 +65,9 @@ def read_words(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
-    """Return the part of a requirement that the counts of a tree, as released, show.
+    """Return the part of a requirement that a receiver can check by the released counts of a tree.
 
-    Hits and misses can show diversity by hits and misses, or k alone, or neither.
+    Hits and misses may be enough for the diversity by hits and misses, for k alone, or for neither.
     """
     if requirement is None:
         return None
@@ -85,8 +85,11 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return the sentences that one must know of a tree before its release: what its paths meet and
-    show (`released_form`), or the epsilon of a private tree."""
+    """Return sentences that the owner should read before a tree is released.
+
+    They state what the paths meet and what they show (see `released_form`), or the epsilon of a
+    private tree.
+    """
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"
