@@ -37,8 +37,9 @@ USEFUL = 0.2
 
 NOTE = (
     "Predicted errors assume that the variables are independent and uniform. For the estimator"
-    " pooled they also assume no interactions above the order; pooled usually does better than"
-    " predicted, because it shrinks interactions that the reports do not show."
+    " `pooled`, they also assume that there are no interactions above the order. The errors of"
+    " `pooled` are usually smaller than predicted, because it shrinks interactions that the"
+    " reports do not show."
 )
 
 _LOSSLESS = 1e-15
@@ -48,7 +49,7 @@ _LOOKS = 200_000
 """The maximum number of pairs of a sampled set and a table for a prediction by moments."""
 
 _MANY = "There are too many tables and sets to predict each table by moments; they are pooled."
-_PARTLY = "Reports do not contain all families of a structure."
+_PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
 
 
 def unwatched(family: str, done: int, total: int) -> None:

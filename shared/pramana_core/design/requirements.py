@@ -35,7 +35,7 @@ def gamma_of_p(size: int, p: float) -> float:
         raise OptionError(
             f"p must be above 0 and below {size - 1}/{size} for {size} categories, not {p}.",
             where="p",
-            remedy=f"At {size - 1}/{size} reports are pure noise.",
+            remedy=f"At p = {size - 1}/{size}, reports are pure noise.",
         )
     return (size - 1) * (1 - p) / p
 
@@ -62,7 +62,8 @@ def gamma_of_central(
     """
     if public:
         raise OptionError(
-            f"A central epsilon needs indistinguishable records, but {list(public)} are public.",
+            "A central epsilon requires indistinguishable records, but the public columns"
+            f" {list(public)} distinguish them.",
             where="central_epsilon",
             remedy="Give --gamma, or protect these columns too.",
         )
@@ -167,7 +168,7 @@ def require_gamma(gamma: float) -> None:
     """Raise OptionError unless gamma is finite and above 1."""
     if not 1 < gamma < math.inf:
         raise OptionError(
-            f"gamma must be finite and above 1, not {gamma:g}: at 1 reports are pure noise.",
+            f"gamma must be finite and above 1, not {gamma:g}; at 1, reports are pure noise.",
             where="gamma",
             remedy="Choose a gamma above 1; the closer it is to 1, the more records it needs.",
         )

@@ -64,7 +64,7 @@ class NumberGrid:
             raise OptionError(
                 f"The grid's step of {self.step:g} is too fine for values of this size.",
                 where="grid",
-                remedy="Take a coarser grid.",
+                remedy="Choose a coarser grid.",
             )
         # A cell ends exactly at the published cut, even if the division was rounded.
         scaled += values >= self.at(scaled + 0.5)

@@ -119,13 +119,13 @@ def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
     values."""
     if not is_label(name):
         raise DomainError(
-            f"{name[:40]!r} cannot be the name of a column in a message.",
+            f"{name[:40]!r} cannot be a name, because messages could not show it.",
             where=name[:40],
             remedy=f"Use 1 to {LONGEST_LABEL} characters without control characters.",
         )
     if wrong := sum(not is_label(label) for label in categories):
         raise DomainError(
-            f"A message cannot carry {wrong} of the {len(categories)} categories of {name!r}.",
+            f"{wrong} of the {len(categories)} categories of {name!r} cannot be shown in messages.",
             where=name,
             remedy=f"Use 1 to {LONGEST_LABEL} characters without control characters for each.",
         )

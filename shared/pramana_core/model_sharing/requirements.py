@@ -79,7 +79,7 @@ class Requirement:
         classes."""
         if self.l is not None and self.l > schema.classes:
             raise OptionError(
-                f"l = {self.l} exceeds the count of classes: {schema.target.name!r} has"
+                f"l = {self.l} exceeds the number of classes; {schema.target.name!r} has"
                 f" {schema.classes}.",
                 where="l",
                 remedy=f"Set l to at most {schema.classes}.",
@@ -145,7 +145,7 @@ def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
         return tree.with_leaves(replace(leaf, distribution=None) for leaf in tree.leaves)
     if any(leaf.distribution is None for leaf in tree.leaves):
         raise ModelError(
-            "Some leaves of this tree lack the counts of their classes.",
+            "Some leaves of this tree do not have the counts of all classes.",
             where="tell",
             remedy="Prune with exact counts, or release hits and misses.",
         )

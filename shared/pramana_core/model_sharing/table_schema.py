@@ -147,7 +147,9 @@ def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
         )
     labels = tuple(str(label) for label in declared)
     if len(set(labels)) < len(labels):
-        raise DomainError(f"The categories of {column.name!r} repeat.", where=column.name)
+        raise DomainError(
+            f"The categories of {column.name!r} contain a label more than once.", where=column.name
+        )
     if isinstance(column, NumericColumn):
         if not are_whole(column.values):
             raise TableError(

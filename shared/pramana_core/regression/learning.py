@@ -20,8 +20,8 @@ from pramana_core.regression.terms import INTERCEPT, Terms, choose_terms
 FOLDS = 5
 
 MASKED_ERRORS = (
-    "The errors include the variance that masking adds only if the method keeps the moments exactly"
-    " (egadp, ipso, nmegadp)."
+    "Masking adds variance. The errors include this variance only if the method keeps the"
+    " moments exactly (egadp, ipso, nmegadp)."
 )
 
 

@@ -54,8 +54,8 @@ class _ModelTables:
         *attribute, last = wanted.names
         if last != self.target or len(attribute) > 1:
             raise OptionError(
-                f"A model of {self.target!r} gives the table of {self.target!r}, alone or after"
-                f" one attribute, but not the table of {list(wanted.names)}."
+                f"The model can give the table of {self.target!r} alone or with one attribute,"
+                f" but not the table of {list(wanted.names)}."
             )
         weight = self.redundancy.weight([*given, *attribute])
 

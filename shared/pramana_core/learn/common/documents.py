@@ -130,7 +130,7 @@ class DocumentForm(Generic[ModelT]):
         Raises InputError: the text is not such a document, or an option is outside its range. Other
         errors: the constructor of the model rejects the content.
         """
-        remedy = f"Give the JSON of {self._what} as it was written."
+        remedy = f"Give the JSON of {self._what} as pramana wrote it."
         document = read_json(self._form, text, self._what, remedy)
         return self._model(**{name: value for name, value in document if name != "kind"})
 

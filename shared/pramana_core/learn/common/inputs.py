@@ -53,7 +53,10 @@ def record_columns(
         raise UnknownVariable(
             f"The records have no column {absent[0]!r}.",
             where=absent[0],
-            remedy=f"A prediction needs {'some of ' if missing else ''}{list(inputs.names)}.",
+            remedy=(
+                "A prediction needs columns for"
+                f" {'one or more of ' if missing else ''}{list(inputs.names)}."
+            ),
         )
     known = {
         v.name: _column(v, np.asarray(codes[v.name]), missing=missing)
@@ -75,8 +78,8 @@ def _column(variable: Variable, column: Codes, *, missing: bool) -> Codes:
         column = column.astype(np.uint8)
     if column.ndim != 1 or not np.issubdtype(column.dtype, np.integer):
         raise DomainError(
-            f"The codes of {variable.name!r} are a {column.ndim}-dimensional array of"
-            f" {column.dtype}.",
+            f"The codes of {variable.name!r} must be a vector of whole numbers, not a"
+            f" {column.ndim}-dimensional array of {column.dtype}.",
             where=variable.name,
             remedy="Give one whole number for each record.",
         )

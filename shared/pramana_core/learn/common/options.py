@@ -403,14 +403,18 @@ class Search:
         require_limits(self)
         if self.order is not None and self.method != "auto":
             raise OptionError(
-                f"A search along an order is always K2, not {self.method}.",
+                f"The method {self.method!r} cannot be used with an order, which selects K2.",
                 where="method",
                 remedy="Leave out the order or the method.",
             )
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise OptionError("The order names a variable twice.", where="order")
         if self.order is None and not self.refine:
-            raise OptionError("A search without an order is always refined.", where="refine")
+            raise OptionError(
+                "refine=False requires an order, because a search"
+                " without an order is always refined.",
+                where="refine",
+            )
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,10 @@ def _notes(fitter: _Fitter, planes: Sequence[Plane]) -> tuple[str, ...]:
     parted = {plane.positive for plane in planes}
     absent = [name for name in fitter.target.categories if len(planes) > 1 and name not in parted]
     if absent:
-        notes.append(f"Classes with too few records, never predicted: {', '.join(absent)}.")
+        notes.append(
+            "Classes that are never predicted, because they have too few records:"
+            f" {', '.join(absent)}."
+        )
     if fitter.basis == "network":
         notes.append(
             f"Fitted to {fitter.options.sample} records drawn from a Bayesian network classifier"

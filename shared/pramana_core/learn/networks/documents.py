@@ -115,7 +115,7 @@ def network_of_json(body: object) -> NetworkDocument:
     except ValidationError as error:
         raise InputError(
             f"The text is not a Bayesian network in JSON: {faults(error)}.",
-            remedy="Give a network from a session of peers or from the miner.",
+            remedy="Give the JSON of a network from a session between owners, or from the miner.",
         ) from None
     nodes = document.nodes
     domain = Domain(tuple(Variable(n.name, n.categories, n.representatives) for n in nodes))
@@ -133,7 +133,7 @@ def network_of_json(body: object) -> NetworkDocument:
             arrays[parameter.node][place, *cell] = np.nan if number is None else number
     for node, own in arrays.items():
         if np.isnan(own[0]).any():
-            raise InputError(f"The network lacks parameters of node {node!r}.", where=node)
+            raise InputError(f"Not all parameters of node {node!r} are in the network.", where=node)
     families = tuple(
         LearnedFamily(node, parents, **dict(zip(_NUMBERS, arrays[node], strict=True)))
         for node, parents in structure.families

@@ -58,7 +58,9 @@ def infer(
     """
     keep = tuple(nodes)
     if len(set(keep)) < len(keep):
-        raise OptionError(f"Query distinct nodes, not {list(nodes)}.", where="of")
+        raise OptionError(
+            f"The queried nodes must be one or more distinct nodes, not {list(nodes)}.", where="of"
+        )
     shape = network.domain.project(keep).shape
     sizes = np.array([network.domain[name].size for name in codes])
     table = np.stack([column.astype(np.int64) for column in codes.values()], axis=1)

@@ -167,14 +167,12 @@ def _require(nodes: tuple[str, ...], search: Search, children: Collection[str] |
     if search.order is not None and set(search.order) != set(nodes):
         missing, unknown = sorted({*nodes} - {*search.order}), sorted({*search.order} - {*nodes})
         raise OptionError(
-            f"The order must contain each variable once: missing {missing}, unknown {unknown}.",
+            f"The order must contain each variable once. Missing: {missing}. Unknown: {unknown}.",
             where="order",
         )
     if children is not None:
         if search.order is None:
-            raise OptionError(
-                "Restricting parents to some children requires an order.", where="children"
-            )
+            raise OptionError("`children` requires an order of the variables.", where="children")
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"The children {unknown} are not variables of the marginals.")

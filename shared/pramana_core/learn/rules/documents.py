@@ -92,14 +92,17 @@ def read_findings(document: Mapping[str, Any]) -> RuleFindings:
         _Document,
         write_json(document),
         "a list of itemsets",
-        "Give the JSON of itemsets or rules as it was written.",
+        "Give the JSON of itemsets or rules as pramana wrote it.",
     )
     domain = Domain(_of_items(read.items) if read.variables is None else read.variables)
     items = tuple((i.variable, domain[i.variable].code(i.category)) for i in read.items)
     named = [itemset.items for itemset in read.itemsets]
     named += [side for rule in read.rules for side in (rule.antecedent, rule.consequent)]
     if any(not 0 <= place < len(items) for places in named for place in places):
-        raise InputError("An itemset or a rule has an item outside the list.", where="items")
+        raise InputError(
+            "An itemset or a rule refers to an item that is not in the list of items.",
+            where="items",
+        )
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
     )

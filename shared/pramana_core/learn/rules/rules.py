@@ -144,7 +144,7 @@ def _parts(length: int) -> Flags:
     longest first."""
     if 1 << length > MOST_PARTS:
         raise LimitExceeded(
-            f"An itemset of {length} items has too many parts for rules.",
+            f"An itemset of {length} items can be split into two sides of a rule in too many ways.",
             where="max_length",
             remedy="Mine shorter itemsets.",
         )

@@ -54,7 +54,7 @@ class NodeClasses:
     def __post_init__(self) -> None:
         parts = (self.counts, self.se_records, self.se_population, self.low, self.high)
         if not self.counts or {len(part) for part in parts} != {len(self.probabilities)}:
-            raise DomainError("A node needs counts, errors and probabilities of one length.")
+            raise DomainError("A node needs counts, errors and probabilities of equal length.")
         if abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
             raise ChannelError("A node's class probabilities are not a distribution.")
 
@@ -108,7 +108,8 @@ class Split:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise DomainError(
-                f"The interval of the information of {self.attribute!r} has its ends swapped.",
+                f"The low end of the interval of the information of {self.attribute!r} is above"
+                " its high end.",
                 where=self.attribute,
             )
 

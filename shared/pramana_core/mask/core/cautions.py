@@ -94,8 +94,8 @@ def cautions(
         found.append(Caution(sentence, Gravity.GRAVE))
     if predicting and (names := _where(given, explained > NEARLY_TOLD)):
         sentence = (
-            f"S explains more than {NEARLY_TOLD:.0%} of the variance of {names}: masked values are"
-            " close to the true ones, and so is any prediction from S."
+            f"S explains more than {NEARLY_TOLD:.0%} of the variance of {names}, so masked values"
+            " are close to the true ones, and so is any prediction from S."
         )
         found.append(Caution(sentence))
     if predicting and scored is None and (names := _where(given, offsets > OFFSET)):
@@ -106,16 +106,17 @@ def cautions(
         found.append(Caution(sentence, Gravity.NOTE))
     if predicting and (names := _where(given, _solvable(given))):
         sentence = (
-            f"Too few records or distinct values in {names}: methods whose noise is orthogonal to X"
-            " (egadp, nmegadp) satisfy exact equations, from which a search can find the true"
-            " values. Mask more records, or use gadp or ipso."
+            f"There are too few records or distinct values in {names}. Methods whose noise is"
+            " orthogonal to X (egadp, nmegadp) satisfy exact equations, from which a search can"
+            " find the true values. Mask more records, or use gadp or ipso."
         )
         found.append(Caution(sentence, Gravity.GRAVE))
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
         sentence = (
-            f"There are only {spare} more records than columns of S and X together: exact moments"
-            " of the masked values narrow down the true ones. Mask more records or fewer columns."
+            f"There are only {spare} more records than columns of S and X together, so exact"
+            " moments of the masked values narrow down the true ones. Mask more records or fewer"
+            " columns."
         )
         found.append(Caution(sentence, Gravity.GRAVE))
     return tuple(found)

@@ -149,8 +149,9 @@ def hidden(influence: Influence, limits: Limits) -> Influence:
     if over:
         records = "1 record" if over == 1 else f"{over:,} records"
         raise MaskingError(
-            f"The masked values of {records} would reveal up to {influence.told.max():.2g} of the"
-            f" variance that S leaves; max_told allows {most:g}.",
+            f"The masked values of {records} would reveal up to a share"
+            f" {influence.told.max():.2g} of the variance that S does not explain; max_told"
+            f" allows {most:g}.",
             where="max_told",
             remedy="Merge rare categories, cut outlying numbers off, remove those records or"
             " mask more records like them.",

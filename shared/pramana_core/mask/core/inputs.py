@@ -158,7 +158,7 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
         )
     if x.records == 1:
         raise MaskingError(
-            "One record cannot be masked: masking keeps means, which are its values.",
+            "A single record cannot be masked, because masking keeps means, which are its values.",
             where="X",
             remedy="Add records of more people.",
         )

@@ -87,7 +87,7 @@ class Method:
         if unknown := sorted(set(options) - set(self.options)):
             raise OptionError(
                 f"Method {self.name!r} has no option"
-                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; it takes"
+                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; its options are"
                 f" {', '.join(self.options)}.",
                 where=unknown[0],
             )

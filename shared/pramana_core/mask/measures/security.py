@@ -45,8 +45,8 @@ def security_rows(
     for label, result in zip(given.x.names, gains, strict=True):
         share = result.gain / max(1 - result.without, 1e-300)
         sentence = (
-            f"Predicting {label}, a snooper explains {per_cent(result.without)} from S and"
-            f" {per_cent(result.together)} from S and Y. {_verdict(result.p, share)}"
+            f"A snooper who predicts {label} explains {per_cent(result.without)} of its variance"
+            f" from S, and {per_cent(result.together)} from S and Y. {_verdict(result.p, share)}"
         )
         alarm = result.p < SIGNIFICANT and share > SMALLEST
         gain = result.gain + 0.0
@@ -60,8 +60,9 @@ def _own_weight_rows(influence: Influence) -> Iterator[Measure]:
     revealed, own = float(influence.told.max()), float(influence.weights.max())
     records = "one record is" if named == 1 else f"{named:,} records are"
     alone = (
-        f"The masked value of the most exposed record reveals {per_cent(revealed)} of the variance"
-        f" that S leaves, to a reader who knows all other records; {records} reported as exposed."
+        "To a reader who knows all other records, the masked value of the most exposed record"
+        f" reveals {per_cent(revealed)} of the variance that S does not explain; {records} reported"
+        " as exposed."
     )
     most = (
         f"At most, a masked value moves by {per_cent(own)} of a change in its own true value; among"

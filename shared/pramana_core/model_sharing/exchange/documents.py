@@ -171,7 +171,7 @@ class TreeDocument(SchemaDocument):
             )
         if sum(leaf.hit + leaf.miss for leaf in self.leaves) > MOST_COUNTED:
             raise ModelError(
-                f"The leaves together count more than {MOST_COUNTED:,.0f} records.", where="nodes"
+                f"The leaves together have more than {MOST_COUNTED:,.0f} records.", where="nodes"
             )
 
 
@@ -236,7 +236,10 @@ class _Reader:
                 raise ModelError(
                     f"An interval of {name!r} contains no number, or all numbers.",
                     where=where,
-                    remedy="`above` must be less than `up_to`, and one of them a number.",
+                    remedy=(
+                        "`above` must be less than `up_to`, and at least one of them must be a"
+                        " number."
+                    ),
                 )
             return Interval(above, up_to)
         known = self._codes.get(name, {})

@@ -111,7 +111,7 @@ def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) ->
     found: list[str] = []
     for line in _lines(tree, tree.root, 0):
         if len(found) == most_lines:
-            found.append("(The rest is omitted: see the JSON.)")
+            found.append("(The remaining lines are omitted; the JSON has them.)")
             break
         found.append(line)
     return "\n".join(found) + "\n"

@@ -127,7 +127,7 @@ def pseudo_chunks(
         raise LimitExceeded(
             f"{wanted:,.0f} pseudo-records are too many; the limit is {MOST_PSEUDO_RECORDS:,}.",
             where="records",
-            remedy="Set pseudo_records; the trees' counts then only weigh them.",
+            remedy="Set pseudo_records; the trees' counts then only decide the share of each tree.",
         )
     if per_chunk is None:
         schema = common_schema(trees)

@@ -132,7 +132,7 @@ def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
 
 def _places(labels: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
     if missing := set(labels) - set(among):
-        raise ModelError(f"The schema lacks the categories {sorted(missing)} of a tree.")
+        raise ModelError(f"The schema does not have the categories {sorted(missing)} of a tree.")
     places = {label: place for place, label in enumerate(among)}
     return tuple(places[label] for label in labels)
 
