@@ -99,8 +99,7 @@ class Design:
 
     @property
     def plan(self) -> Plan:
-        """The chosen plan, over the reports of all owners. Raises OptionError: the option has no
-        plan."""
+        """The chosen plan over the reports of all owners. Raises OptionError: it has none."""
         if self.chosen.plan is None:
             raise OptionError(
                 f"Family {self.chosen.family} has no plan. {self.chosen.reason}",
@@ -111,8 +110,7 @@ class Design:
 
     @property
     def drawn(self) -> Plan:
-        """The plan by which records are randomized; with several owners, it has the parts
-        of all."""
+        """The plan by which records are randomized; with several owners, the parts of all."""
         study = self.study_plan
         if study is None:
             return self.plan
@@ -143,8 +141,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables for which every wanted table with another variable keeps less than
-        `LITTLE`."""
+        """The variables whose wanted tables with others all keep less than `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():
@@ -316,7 +313,8 @@ def _many_categories(problem: Problem) -> bool:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without the tables that are too large for sampled sets.
+    """Return the problem without tables that are too large for sampled sets, or unchanged if
+    learners certainly need them or at most tables of one variable would remain.
 
     If no table or only tables of one variable would remain, or learners certainly need larger
     tables, return the problem unchanged.
@@ -347,10 +345,8 @@ def unserved(wanted: Goal, served: Goal) -> str:
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
-    """Return the option of one family, with its plan and predicted errors.
-
-    If the family samples sets of variables, the probabilities of the sets are optimized.
-    """
+    """Return the option of one family, with its plan and predicted errors. If the family samples
+    sets of variables, the probabilities of the sets are optimized."""
     try:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
@@ -385,6 +381,5 @@ def _predict(problem: Problem, name: str, plan: Plan) -> Option:
 
 
 def _many(plan: Plan, goal: Goal) -> bool:
-    """Return whether there are too many sampled sets for a prediction by moments."""
     choices = max(len(b.channel.choices) for b in plan.blocks)
     return bool(choices) and (choices * len(goal.sets) > _LOOKS or goal.thinned is not goal)

@@ -51,8 +51,7 @@ def mask_channel(needs: Requirements) -> Plan:
 
 
 def subset_selection(needs: Requirements) -> Plan:
-    """Return the plan with subset selection for each variable, or a symmetric channel if as
-    accurate."""
+    """Return the plan with subset selection for each variable, or symmetric if as accurate."""
     return _each(needs, SubsetSelection.from_gamma)
 
 
@@ -69,8 +68,7 @@ def random_gamma_diagonal(needs: Requirements) -> Plan:
 
 
 def cut_and_paste(keep: int) -> Build:
-    """Return the family of cut and paste that keeps at most `keep` items of a record (FRAPP eq.
-    12)."""
+    """Return the family of cut and paste that keeps at most `keep` items (FRAPP eq. 12)."""
 
     def build(needs: Requirements) -> Plan:
         if len(needs.sensitive) > ITEMS:
@@ -88,8 +86,7 @@ def cut_and_paste(keep: int) -> Build:
 
 
 def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
-    """Return the family in which each record reports one of several sets of variables, at full
-    gamma.
+    """Return the family in which a record reports one of several sets of variables, at full gamma.
 
     `subsets` are in the domain's order and cover the sensitive variables. `weights` are their
     probabilities, equal by default.
@@ -114,8 +111,7 @@ def _sampled_of(size: int) -> Build:
 def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     """Return the most accurate channel that reports some sensitive variables together.
 
-    If the variables belong to several owners, each owner's part has its own channel, with a share
-    of epsilon.
+    If the variables belong to several owners, each part has a channel with a share of epsilon.
     """
     parts = needs.by_owner(names)
     sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
@@ -138,8 +134,7 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
-    """Yield every family as name and builder; a family with a set size is yielded for each useful
-    size.
+    """Yield every family as name and builder; sampled families come with each useful set size.
 
     With several owners, only sampled families are possible, because no owner has the whole record.
     """
@@ -159,22 +154,17 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
-    """Return a plan with one channel for each variable, which uses the variable's share
-    of gamma."""
     own = [needs.domain[name] for name in needs.sensitive]
     return _with_public(needs, [Block((v,), make(v.size, needs.share)) for v in own])
 
 
 def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transition]) -> Plan:
-    """Return a plan with one channel for all sensitive variables together, which uses all
-    of gamma."""
     block = tuple(needs.domain[name] for name in needs.sensitive)
     channel = make(tuple(v.size for v in block), needs.gamma)
     return _with_public(needs, [Block(block, channel)])
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
-    """Return a plan of the blocks and the unrandomized public variables, in the domain's order."""
     public = [v for v in needs.domain if v.name in needs.public]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
@@ -210,8 +200,8 @@ def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
     """Return the epsilon of each owner's part that maximizes the probability of keeping all parts.
 
     The information about the interaction of all parts is prod w_i^2, where w_i is the probability
-    that part i, of `cells[i]` cells, is kept. Because log w_i is concave, each step of epsilon goes
-    to the part that gains most from it.
+    that part i, of `cells[i]` cells, is kept. Because log w_i is concave, each step goes to the
+    part that gains most.
     """
     step = epsilon / _STEPS
 

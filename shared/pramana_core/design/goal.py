@@ -181,7 +181,6 @@ def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
 
 
 def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
-    """Return the goal of all sets of at most `longest` variables, thinned evenly if too many."""
     count = len(domain)
     groups = [_some(domain.names, k) for k in range(1, longest + 1)]
     searched = learn == "structure"
@@ -195,7 +194,6 @@ def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
 
 
 def _longest(learn: Learn, length: int, count: int) -> int:
-    """Return the maximum number of variables of a wanted table. Raises OptionError."""
     if learn != "itemsets":
         return 1 if learn == "counts" else min(2, count)
     if not 1 <= length <= count:
@@ -207,7 +205,6 @@ def _longest(learn: Learn, length: int, count: int) -> int:
 
 
 def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """Return all sets of `size` variables, or an evenly spaced selection if there are too many."""
     total = math.comb(len(names), size)
     if total > COMBINATIONS:
         raise LimitExceeded(
@@ -222,7 +219,6 @@ def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
 
 
 def _require_predictable(domain: Domain, goal: Goal) -> None:
-    """Raise LimitExceeded if some table of the goal has too many cells to be predicted."""
     largest = max(goal.sets, key=lambda names: domain.project(names).size)
     cells = domain.project(largest).size
     if cells > CELLS:

@@ -2,8 +2,7 @@
 
 The candidates are single variables, the variables of wanted tables, and sets whose number of cells
 is small compared with gamma. The multiplicative algorithm of Silvey, Titterington and Torsney
-(1978) finds the probabilities. They depend only on category counts, gamma and the number of
-records.
+(1978) finds the probabilities. They depend only on category counts, gamma and N.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ _SIZE = 6
 """The maximum number of variables in a set that is formed because it has few cells."""
 
 _CELLS = (1.0, 2.5, 6.0)
-"""The maximum number of cells of a set that is formed because it has few cells, in units
-of gamma."""
+"""The maximum number of cells of sets formed for their few cells, in units of gamma."""
 
 _ROUNDS, _CLOSE = 300, 2e-3
 _FEW = 0.1
@@ -94,7 +92,6 @@ def candidates(needs: Requirements, goal: Goal) -> _Sets:
 
 
 def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tuple[str, ...]]:
-    """Yield sets of three or more variables whose number of cells is small compared with gamma."""
     size = {name: needs.domain[name].size for name in needs.sensitive}
     limit = max(_CELLS) * needs.gamma
     listed = list(_small(size, limit, most))
@@ -115,8 +112,7 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
 
 
 def _orders(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield orders in which all pairs of names are adjacent equally often (multiples modulo a
-    prime)."""
+    """Yield orders in which all pairs are adjacent equally often (multiples modulo a prime)."""
     prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
     for turn in itertools.count():
         first, step = divmod(turn, max(1, (prime - 1) // 2))

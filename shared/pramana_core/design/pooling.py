@@ -1,8 +1,7 @@
 """Predicted errors of tables that are pooled over all reports, from information on interactions.
 
 A channel that keeps a record with probability w gives information w^2 about each contrast of its
-variables. The variance of a cell is a sum over the interactions within its table (Cramer-Rao
-bound).
+variables. A cell's variance is a sum over interactions within its table (Cramer-Rao bound).
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ Kept = tuple[tuple[Names, float], ...]
 
 
 def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Return the predicted errors of tables, each pooled over all reports that contain some of its
-    variables.
+    """Return the predicted errors of tables pooled over all reports of some of their variables.
 
     The prediction, like the estimator, ignores interactions of more than `goal.order` variables.
     """

@@ -77,8 +77,7 @@ def summary(
 def discount(goal: Goal, domain: Domain, names: Sequence[str]) -> float:
     """Return the factor for a table's squared errors in the loss.
 
-    It is below 1 if the expected share of a cell is below the minimum support, because errors are
-    then relative to the minimum support.
+    Errors are relative to the minimum support if the expected share of a cell is below it.
     """
     if not goal.minimum_support:
         return 1.0
@@ -91,8 +90,7 @@ def cells_of(domain: Domain, names: Sequence[str]) -> int:
 
 
 def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Return the predicted errors of moment estimates, which use reports of all variables of a
-    table."""
+    """Return the predicted errors of moment estimates, from reports of a table's variables."""
     variances: dict[tuple[str, ...], float] = {}
     missing = ""
     for names in goal.sets:
@@ -104,7 +102,6 @@ def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
-    """Return the relative variance of the moment estimate of a cell, for one record."""
     parts = _restricted(plan, names)
     reports = math.prod(channel.shape[1] for channel in parts)
     if reports > MARGINAL_CELLS:
@@ -183,14 +180,12 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets of which each record reports one, drawn at random (the largest over
-        blocks)."""
+        """The number of sets from which each record reports one (the largest over blocks)."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property
     def gamma(self) -> float:
-        """The amplification of the whole record, which is the product over the randomized
-        blocks."""
+        """The amplification of the whole record, the product over the randomized blocks."""
         if self.plan is None:
             return math.nan
         return Amplification.together(

@@ -41,8 +41,7 @@ def gamma_of_p(size: int, p: float) -> float:
 
 
 def gamma_of_breach(rho: Sequence[float]) -> float:
-    """Return the largest amplification with which a belief rho_1 cannot grow to rho_2 (FRAPP eq.
-    2)."""
+    """Return the largest amplification for which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
     if len(rho) != 2:
         raise OptionError("A breach must have two values, rho_1 and rho_2.", where="breach")
     return gamma_for_breach(rho[0], rho[1])

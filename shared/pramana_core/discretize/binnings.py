@@ -58,8 +58,7 @@ class Discretization:
         return interval_labels(self.cuts) if self.cuts else ("all",)
 
     def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger]:
-        """Return the code, 0 to k - 1, of the group of each finite value (Ma 2.3 b). Raises
-        OptionError."""
+        """Return the code, 0 to k - 1, of each finite value (Ma 2.3 b). Raises OptionError."""
         groups = np.searchsorted(np.array(self.cuts), finite(values), side="right")
         return groups.astype(np.min_scalar_type(self.size - 1))
 
@@ -137,8 +136,7 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
     """Cut the range from `low` to `high` into groups of equal width; representatives are midpoints.
 
     The values, (n,), are only counted, so cuts and representatives reveal nothing about them.
-    Raises OptionError: a value is not a finite number, there are fewer than two groups, or the
-    range is empty.
+    Raises OptionError: values are not finite, groups are fewer than two, or the range is empty.
     """
     require_groups(groups)
     if not (np.isfinite([low, high]).all() and low < high):

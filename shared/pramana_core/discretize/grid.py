@@ -20,8 +20,7 @@ Cells = npt.NDArray[np.int64]
 
 
 class Cluster(NamedTuple):
-    """The records on neighbouring grid points: first and last point, count, and sum of
-    the points."""
+    """Records on neighbouring grid points: first and last point, count, and sum of points."""
 
     first: int
     last: int
@@ -42,8 +41,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The points 0, ±step, ±2 step, ...; values halfway between are rounded up. Raises
-    OptionError."""
+    """The points 0, ±step, ±2 step, ...; midpoints are rounded up. Raises OptionError."""
 
     step: float
 
@@ -56,8 +54,7 @@ class NumberGrid:
             )
 
     def cells(self, values: Floats) -> Cells:
-        """Return the index of the grid point of each value. Raises OptionError: a value is too
-        large."""
+        """Return the index of each value's grid point. Raises OptionError: too far from 0."""
         with np.errstate(over="ignore"):
             scaled = np.floor(values / self.step + 0.5)
         if np.abs(scaled).max() > _FARTHEST:
@@ -78,8 +75,7 @@ class NumberGrid:
         return [Cluster(point, point, count, point * count) for point, count in pairs]
 
     def at(self, position: Floats) -> Floats:
-        """Return the numbers at positions counted in steps, free of the rounding errors of a
-        product."""
+        """Return the numbers at positions in steps, free of the rounding of a product."""
         digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
         return np.round(position * self.step, digits)
 

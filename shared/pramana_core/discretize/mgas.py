@@ -103,7 +103,6 @@ def absorb(clusters: Sequence[Cluster], finished: Finished) -> list[Cluster]:
 
 
 def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bool:
-    """Return whether `middle` has its centroid nearer to `right`, if given, than to `left`."""
     if right is None:
         return False
     before = middle.total * left.records - left.total * middle.records

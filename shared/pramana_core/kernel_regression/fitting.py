@@ -40,12 +40,10 @@ class KernelFit:
     """A fitted kernel regression of q targets on k features.
 
     Attributes:
-        fitted, left_out: the targets predicted by the fit, and by fits without the record, each n x
-            q.
+        fitted, left_out: targets predicted by the fit and by fits without the record, n x q.
         own: the weight of each record's own target in its fitted value: n x q, 0 to 1.
         basis: the leading eigenvectors of the smoother, n x m, without unpenalized columns.
-        shrinkage: the factor, 0 to 1, by which the ridge shrinks each component in the basis: m x
-            q.
+        shrinkage: the ridge's factor, 0 to 1, for each component in the basis: m x q.
         bandwidth: the bandwidth of the Gaussian kernel.
         penalties: the penalty of each target, divided by the number of records.
         approximation: the share of the kernel's trace that is lost by using landmarks.
@@ -137,7 +135,6 @@ def fit_kernel(
 
 
 def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) -> Floats:
-    """Return the weights, m x q, of the landmarks' kernel functions in the fit."""
     span, vectors, along = spectrum.span, spectrum.vectors, spectrum.vectors.T @ values
     distinct, places = np.unique(points, axis=0, return_inverse=True)
     if len(distinct) > len(span.landmarks):
@@ -154,10 +151,8 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return the values predicted without each record, n x q.
-
-    If the leverage is 1, the prediction is the mean of the other records.
-    """
+    """Return the values predicted without each record, n x q. If the leverage is 1, the prediction
+    is the mean of the other records."""
     free = 1 - own
     alone = free < ALONE
     left_out = values - (values - fitted) / np.where(alone, 1.0, free)
@@ -167,8 +162,7 @@ def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
 
 
 def explained(values: Floats, predicted: Floats) -> Floats:
-    """Return the share of each column's variance that predictions explain; 0 for a
-    constant column."""
+    """Return the share of each column's variance that predictions explain; 0 if constant."""
     variance = np.mean((values - values.mean(axis=0)) ** 2, axis=0)
     lost = np.mean((values - predicted) ** 2, axis=0)
     share: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)

@@ -70,7 +70,6 @@ def _least(tried: PenaltyFits, excess: Floats) -> float:
 
 
 def _excess(tried: Sequence[PenaltyFits], target: int) -> list[Floats]:
-    """Return how far the error of each fit is above the best fit's, in standard errors."""
     means = [np.where(one.allowed, one.squares[:, :, target].mean(axis=0), np.inf) for one in tried]
     if not np.isfinite(np.concatenate(means)).any():
         # If no fit is allowed, take the fit with the least freedom.

@@ -2,8 +2,7 @@
 
 Landmarks span the kernel (Nystrom; Williams and Seeger 2001). Memory is about 8 bytes for each
 record and landmark. Up to `TOGETHER` records with equal features are left out together, so that a
-fit cannot memorize them. A `smooth` fit does not shrink straight lines, and is chosen by the module
-`smoothest`.
+fit cannot memorize them. A `smooth` fit does not shrink lines (see `smoothest`).
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The kernel functions of m landmarks, m x k; `root`, m x r, is K_zz^(-1/2) up to a
-    rotation."""
+    """The kernel functions of m landmarks, m x k; `root`, m x r, is K_zz^(-1/2) up to rotation."""
 
     landmarks: Floats
     bandwidth: float
@@ -69,8 +67,7 @@ class Span:
         return self.weighted(points, self.root)
 
     def weighted(self, points: Floats, weights: Floats) -> Floats:
-        """Return n x q sums of the landmarks' kernel functions at points, with the
-        weights m x q."""
+        """Return n x q sums of the landmarks' kernel functions at points, by weights m x q."""
         sums = np.empty((len(points), weights.shape[1]))
         for rows in chunks(len(points)):
             sums[rows] = gaussian(points[rows], self.landmarks, self.bandwidth) @ weights
@@ -150,10 +147,8 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth, and the penalties of the targets.
-
-    The penalties are None if they must still be chosen, with all records.
-    """
+    """Return the bandwidth, and the penalties of the targets. The penalties are None if they must
+    still be chosen, with all records."""
     n = len(targets)
     some = n > RECORDS
     if some:
@@ -183,7 +178,6 @@ def tune_penalties(
 
 
 def _best(fits: PenaltyFits) -> tuple[float, float]:
-    """Return the penalty for which the mean error over all targets is smallest, and that error."""
     # If no fit is allowed, take the fit with the least freedom.
     errors = np.where(fits.allowed, np.mean(fits.squares, axis=(0, 2)), FORBIDDEN * fits.freedom)
     # For equal errors take the larger penalty, so that pure noise is not fitted.
@@ -194,7 +188,6 @@ def _best(fits: PenaltyFits) -> tuple[float, float]:
 def _penalty_fits(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> PenaltyFits:
-    """Return the fits of a ridge with each penalty of the grid, with their leave-one-out errors."""
     n = len(points)
     grid = np.append(PENALTIES, np.inf) if smooth else PENALTIES
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
@@ -208,10 +201,8 @@ def _penalty_fits(
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals (n x l x q) and leverages (n x l) of fits to targets (n x q).
-
-    `shrinkage` is s x l.
-    """
+    """Return the residuals (n x l x q) and leverages (n x l) of fits to n x q targets; `shrinkage`
+    is s x l."""
     n, q = targets.shape
     count = shrinkage.shape[1]
     along = spectrum.vectors.T @ targets

@@ -1,7 +1,6 @@
 """The learners that predict a class, with one entry each for jobs, estimators and simulations.
 
-`miner_service.kinds.classifiers` sets limits for the jobs, and `pramana.estimators` has the
-estimators.
+`miner_service.kinds.classifiers` limits the jobs, and `pramana.estimators` has the estimators.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     features: str = "features"
 
     def worth(self, marginals: Marginals, model: ModelT, seed: int = 0) -> Worth | None:
-        """Return an assessment of a model learned from marginals, or None; see
-        `classifier_worth`."""
+        """Return an assessment of a learned model, or None; see `classifier_worth`."""
 
         def learn(part: Marginals) -> ModelT:
             target, inputs, options = model.target.name, model.inputs.names, model.options
@@ -88,7 +86,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
 
 
 def _without_seed(learn: Callable[..., ModelT]) -> Callable[..., ModelT]:
-    """Return a learner that uses no randomness as a function that also accepts a seed."""
     return lambda *given, seed=0, **named: learn(*given, **named)  # noqa: ARG005
 
 
@@ -137,8 +134,7 @@ LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
 
 
 def read_predictor(text: str) -> Predictor:
-    """Read a decision tree or a Bayesian or linear classifier from its JSON text. Raises
-    InputError."""
+    """Read a decision tree, Bayesian or linear classifier from its JSON. Raises InputError."""
     try:
         kind = json.loads(text)["kind"]
         learner = LEARNERS[kind]

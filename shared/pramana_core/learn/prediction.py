@@ -36,8 +36,7 @@ class Predictor(Protocol):
 
     @property
     def sums_out(self) -> bool:
-        """Whether the model accepts records with missing inputs, by summing over the missing
-        values."""
+        """Whether the model accepts records with missing inputs, by summing over them."""
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records, from a column of n codes for each input.
@@ -48,8 +47,7 @@ class Predictor(Protocol):
         """
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes), or None if the model does not
-        estimate it."""
+        """Return class probabilities, (n, classes), or None if the model has none."""
 
 
 def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:

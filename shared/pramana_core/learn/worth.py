@@ -52,8 +52,7 @@ MOST_ERROR = 0.05
 """The largest acceptable standard error of a score on a table; above it, records are drawn."""
 
 DRAWS = 1 << 13
-"""The number of records drawn, which limits the error of the accuracy to half a
-percentage point."""
+"""The number of records drawn; the accuracy then has an error of half a point at most."""
 
 PAIRED = 32
 """The maximum number of columns for which the redundancy of pairs is estimated."""
@@ -86,8 +85,7 @@ _NOT_SCORED = (EmptyTable, EstimationError, LimitExceeded, NotConverged, Singula
 
 
 def classifier_worth(marginals: Marginals, model: Predictor, learn: Learn) -> Worth | None:
-    """Return an assessment of a classifier, or None if the records cannot be split into halves or
-    the accuracy cannot be estimated.
+    """Return an assessment of a classifier, or None if its accuracy cannot be estimated.
 
     Args:
         marginals: the marginals from which the model was learned.
@@ -147,14 +145,11 @@ class _Share:
         return self.base + sum(float((w * t.counts).sum()) / t.records for t, w in parts)
 
     def variance(self, judge: _Judge) -> float:
-        """Return the variance of the share; the errors of different tables are assumed
-        independent."""
         parts = ((judge.table(names), weights) for names, weights in self.terms.items())
         each = (t.covariance_of(w[None], population=True)[0, 0] / t.records**2 for t, w in parts)
         return math.fsum(max(float(one), 0.0) for one in each)
 
     def less(self, name: str, code: int, size: int) -> _Share:
-        """Return this share minus the share of records in a category."""
         category = -(np.arange(size) == code).astype(float)
         terms = dict(self.terms)
         (whole,) = [own for own in terms if own[0] == name][:1]
@@ -164,8 +159,6 @@ class _Share:
 
 
 def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
-    """Return the scores of the model of all records; the models of the two halves follow in
-    `models`."""
     whole, target = judges[0], models[0].target
     majority = int(np.argmax(whole.classes.counts))
     shares = [judge.right(model, majority) for judge, model in zip(judges, models, strict=True)]
@@ -187,15 +180,12 @@ def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
 
 
 def _mean_of(parts: Sequence[tuple[_Share, _Judge]]) -> tuple[float, float]:
-    """Return the mean of shares, each evaluated on its own marginals, and the mean's standard
-    error."""
     value = math.fsum(share.on(judge) for share, judge in parts)
     variance = math.fsum(share.variance(judge) for share, judge in parts)
     return value / len(parts), math.sqrt(variance) / len(parts)
 
 
 def _clipped(estimate: Estimate, least: float, most: float) -> Estimate:
-    """Return an estimate clipped to a range, or the whole range if the interval is outside it."""
     value, low, high = estimate
     if low > most or high < least:
         low, high = least, most
@@ -210,8 +200,6 @@ class _Judge:
     names: tuple[str, ...]
 
     def table(self, names: tuple[str, ...]) -> MarginalTable:
-        """Return the unbiased table of some variables if available, otherwise the
-        estimated table."""
         if names not in self._tables:
             self._tables[names] = self.marginals.unbiased(names) or self.marginals.marginal(names)
         return self._tables[names]
@@ -230,8 +218,6 @@ class _Judge:
         return learn_bayes_classifier(self.marginals, self.target, self.names, options)
 
     def right(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of records whose class a model predicts; `majority` is the largest
-        class."""
         return self._tabulated(model) or self._drawn(model, majority)
 
     def _tabulated(self, model: Predictor) -> _Share | None:
@@ -249,8 +235,7 @@ class _Judge:
         return None
 
     def _drawn(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of correct predictions, from records drawn from the table of each
-        column."""
+        """Return the share of correct predictions, on records drawn from the columns' tables."""
         used, prior = model.used, self.naive_bayes.prior.probability
         known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
         tables = {name: known[name] for name in used}
@@ -280,8 +265,7 @@ class _Judge:
         return _Share(base + middle, terms, math.hypot(most, UNMODELLED), minor)
 
     def _correlations(self, prior: Tensor, tables: Mapping[str, Tensor]) -> tuple[float, ...]:
-        """Return the smallest, the likely and the largest correlation of two columns within a
-        class."""
+        """Return the smallest, likely and largest correlation of columns within a class."""
         bits = {attribute.name: attribute.information for attribute in self.naive_bayes.attributes}
         first = sorted(tables, key=lambda name: -bits[name])[:PAIRED]
         paired = {name: tables[name] for name in tables if name in first}
@@ -292,8 +276,6 @@ class _Judge:
 
 
 def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
-    """Return the predicted classes; inputs that the model does not use may be absent from
-    `codes`."""
     length = len(next(iter(codes.values()), ()))
     every = {name: codes.get(name, np.zeros(length, np.uint8)) for name in model.inputs.names}
     return model.predict(every)
@@ -305,8 +287,7 @@ def _records(
     """Draw classes and columns; the columns' evidence for the class has the correlation `rho`.
 
     Given the class, each column is distributed as in its table. Its categories are ordered by their
-    evidence for the class and drawn by a normal score. A part of the score that all columns share
-    makes them correlated.
+    evidence for the class and drawn by a normal score. A shared part of the scores correlates them.
     """
     rng = stream(0)
     classes = rng.choice(len(prior), DRAWS, p=prior).astype(np.uint32)
@@ -329,8 +310,7 @@ def _records(
 
 
 def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
-    """Return an assessment of a network's links against pure noise, or None if no link can be
-    tested.
+    """Return an assessment of a network's links against noise, or None if none is testable.
 
     The two variables of each link are tested for independence. Noise is expected to produce the
     number of links whose evidence exceeds the usual penalty, (log N)/2 per parameter, by chance.
@@ -360,8 +340,7 @@ def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
 
 
 def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
-    """Return whether the columns of a table depend on each other more than chance explains, or
-    None."""
+    """Return whether the columns of a table depend on each other beyond chance, or None."""
     pairs = list(itertools.combinations(names, 2))[:PAIRS]
     tests = _p_values(marginals, pairs)
     if not tests:

@@ -1,8 +1,7 @@
 """Masking of confidential numeric columns (AlAhmadi 2006).
 
 The package `methods` has the methods, and `catalogue` lists them by name. `recommending` finds the
-simplest method that keeps the relationships of a table. The package `measures` has the measures of
-masked tables.
+simplest method that keeps the relationships of a table. `measures` measures masked tables.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask

@@ -49,8 +49,10 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
     (
         "cadp",
         cadp,
-        ("Means and correlations among masked columns. Relationships with other columns are"
-        " weakened."),
+        (
+            "Means and correlations among masked columns. Relationships with other columns are"
+            " weakened."
+        ),
         _NOISE,
     ),
     ("gadp", gadp, "Linear relationships, up to sampling error.", _LINES),

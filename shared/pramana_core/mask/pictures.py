@@ -78,8 +78,7 @@ _LONGEST = 26
 def relationships_chart(
     versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
 ) -> Chart:
-    """Return a chart with a column for each relationship, and a row for each version by
-    its name."""
+    """Return a chart with a column for each relationship and a row for each version."""
 
     def draw(axes: Sequence[Axes]) -> None:
         for row, (name, table) in enumerate(versions):

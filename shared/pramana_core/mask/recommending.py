@@ -1,11 +1,9 @@
-"""Recommending the simplest masking method that keeps a table's relationships (AlAhmadi, appendix
-A).
+"""The choice of the simplest method that keeps a table's relationships (AlAhmadi, appendix A).
 
 EGADP keeps linear relationships, copula methods keep monotonic relationships, and NMEGADP keeps any
 E(X|S). A relationship is called linear if a kernel explains no more of left-out records than lines
 do, and monotonic if it explains no more of their normal scores. `lost` names the relationships that
-no method keeps: nonlinear relationships among the columns of X, and relationships that change with
-S.
+no method keeps: those among the columns of X that are nonlinear or change with S.
 """
 
 from __future__ import annotations
@@ -75,7 +73,6 @@ def gained(target: Floats, simple: Floats | float, flexible: Floats) -> Explaine
 
 
 def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Floats:
-    """Return predictions of n numbers, each by a fit to other records."""
     found = expectation(fit, features, target[:, None], rng, most=RECORDS, landmarks=LANDMARKS)
     return found.left_out[:, 0]
 
@@ -175,8 +172,7 @@ def recommend(
 ) -> Recommendation:
     """Find the relationships of a table and name the simplest method that keeps them.
 
-    S and X are as for `inputs`. Landmarks are drawn by `rng`, as are `RECORDS` records of a larger
-    table.
+    S and X are as for `inputs`. `rng` draws landmarks, and `RECORDS` of more records.
     """
     given = inputs(S, X)
     if given.records > RECORDS:
@@ -218,7 +214,6 @@ def _hardest(rows: list[Evidence]) -> Kind:
 
 
 def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
-    """Yield the evidence for each column of X, on all of S and on each column of S."""
     names = given.s.names
     for target, name in zip(given.matrix.T, given.x.names, strict=True):
         sets = [names, *((other,) for other in names)] if len(names) > 1 else [names] * len(names)
@@ -228,7 +223,6 @@ def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
 
 
 def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
-    """Yield the evidence for each pair of columns of X, after the fits on S are subtracted."""
     ranks = base == "monotonic"
     values = normal_scores(given.matrix) if ranks else given.matrix
     known, features = features_of(given.s), features_of(given.s, scored=ranks)

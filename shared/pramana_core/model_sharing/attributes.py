@@ -1,5 +1,4 @@
-"""The attributes of a shared tree, numeric with a range or categorical, and the schema of
-the tree."""
+"""The attributes of a shared tree, numeric with a range or categorical, and its schema."""
 
 from __future__ import annotations
 
@@ -115,8 +114,7 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 
 def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
-    """Check names and categories. A message gives only the count of invalid categories, not their
-    values."""
+    """Check names and categories; the message only counts invalid categories."""
     if not is_label(name):
         raise DomainError(
             f"{name[:40]!r} cannot be a name, because messages could not show it.",

@@ -33,14 +33,12 @@ class CombineOptions:
         model: the kind of model learned from pseudo-data.
         pseudo_records: the number of pseudo-records; None for the number of records in the trees.
         scale: a factor for the number of records in the trees, if `pseudo_records` is None.
-        max_depth: the maximum number of questions on a path of a learned tree; None for no limit.
-        min_leaf: the minimum number of pseudo-records in a leaf, and on each side of a conjunctive
-            rule.
+        max_depth: the maximum number of questions on a path of a tree; None for no limit.
+        min_leaf: the minimum number of pseudo-records in a leaf, and on each side of a rule.
         seed: the seed of the pseudo-data.
 
     Raises:
-        OptionError: the method or model is unknown, a number is out of its range, or an option has
-            no effect.
+        OptionError: the method or model is unknown, or an option is out of range or has no effect.
     """
 
     method: Method = "labelled"

@@ -17,8 +17,7 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSche
 
 @dataclass(frozen=True)
 class Values:
-    """The condition that a category is in a set of one or more codes, ascending. Raises
-    ModelError."""
+    """The condition that a category is in a set of ascending codes. Raises ModelError."""
 
     codes: tuple[int, ...]
 
@@ -38,10 +37,8 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """The condition that a number is above `above` and at most `up_to`. Raises ModelError.
-
-    Either end may be infinite.
-    """
+    """The condition that a number is above `above` and at most `up_to`. Raises ModelError. Either
+    end may be infinite."""
 
     above: float = -math.inf
     up_to: float = math.inf
@@ -81,8 +78,7 @@ def whole(schema: TreeSchema, name: str) -> Condition:
 def part_of(
     conditions: Sequence[Condition], values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
 ) -> npt.NDArray[np.intp]:
-    """Return, for each of n numbers or codes, the index of the condition of a split that
-    it meets."""
+    """Return the index of the split's condition that each of n numbers or codes meets."""
     if isinstance(conditions[0], Interval):
         ends = np.array([c.up_to for c in conditions if isinstance(c, Interval)])
         order = np.argsort(ends)

@@ -41,10 +41,8 @@ def values_of(
     *,
     estimated: bool,
 ) -> ValueSampler:
-    """Return the sampler of an attribute's values, from the paths' conditions and record counts.
-
-    `estimated` is explained at `GenerationOptions`.
-    """
+    """Return the sampler of an attribute's values, from the paths' conditions and record counts;
+    `estimated` is explained at `GenerationOptions`."""
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
     of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
@@ -110,8 +108,7 @@ class Extent:
 
 
 def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
-    """Return the part of an attribute's range within an interval, or the whole range
-    without one."""
+    """Return the part of an attribute's range in an interval; without one, the range."""
     above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
     if up_to < attribute.low:
         last = float(math.floor(up_to)) if attribute.whole else up_to
@@ -183,11 +180,8 @@ def _numbers(
 
 
 def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
-    """Return the estimated shares of categories.
-
-    `allowed` has the codes that each condition allows, and `weights` the record count of each
-    condition.
-    """
+    """Return the estimated shares of categories. `allowed` has the codes that each condition
+    allows, and `weights` the record count of each condition."""
     inside = np.zeros((len(allowed), categories))
     for place, codes in enumerate(allowed):
         inside[place, list(codes)] = 1
@@ -201,11 +195,8 @@ def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categor
 
 
 def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
-    """Return the estimated shares of the m cells between m + 1 edges.
-
-    For each condition, `starts` has its first cell, `ends` the first cell after it, and `weights`
-    its record count.
-    """
+    """Return the estimated shares of the m cells between m + 1 edges. For each condition, `starts`
+    has its first cell, `ends` the first cell after it, and `weights` its record count."""
     widths = np.diff(edges)
     even: Floats = widths / widths.sum()
     shares = even

@@ -55,8 +55,7 @@ class GenerationOptions:
 def generate(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions | None = None
 ) -> MixedTable:
-    """Return pseudo-data of a tree, a table of its attributes and, last, the class. Raises
-    ModelError."""
+    """Return pseudo-data: a tree's attributes and, last, the class. Raises ModelError."""
     options = options or GenerationOptions()
     (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
     return chunk
@@ -70,8 +69,7 @@ def generate_chunks(
 ) -> Iterator[MixedTable]:
     """Yield the records of `generate` with the same randomness, in one or more chunks.
 
-    The caller must not draw from `rng` until all chunks are read. Raises as `generate`, and
-    LimitExceeded.
+    Do not use `rng` until all chunks are read. Raises as `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
@@ -104,7 +102,6 @@ def generate_chunks(
 
 
 def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
-    """Return the indices of all records in random order; an index has 4 bytes."""
     require_at_most(records, (1 << 32) - 1, "records to shuffle", "records", "Draw fewer.")
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)
@@ -112,7 +109,6 @@ def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
 
 
 def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
-    """Return the number of pseudo-records of a tree, as a whole number. Raises ModelError."""
     if options.records is None:
         return round(tree.records * options.scale)
     if options.method == "pgen" and not tree.records:
@@ -146,7 +142,6 @@ def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Gene
 
 
 def _others(leaf: Leaf, classes: int) -> Floats:
-    """Return the share of each other class in the misses of a leaf."""
     found = np.ones(classes) if leaf.distribution is None else np.array(leaf.distribution)
     found[leaf.label] = 0
     if not found.sum():
@@ -157,8 +152,7 @@ def _others(leaf: Leaf, classes: int) -> Floats:
 
 
 def shared_out(counts: Floats, total: int) -> Sizes:
-    """Return a whole number divided in proportion to counts, by the method of largest
-    remainders."""
+    """Return a whole number divided in proportion to counts (largest remainders)."""
     wanted = counts * (total / counts.sum())
     found: Sizes = np.floor(wanted).astype(np.int64)
     missing = total - int(found.sum())

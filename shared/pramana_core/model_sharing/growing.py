@@ -153,7 +153,6 @@ def _indicated(records: Records) -> list[tuple[str, int | None]]:
 
 
 def _indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
-    """Return a matrix with the ranks of numbers, and with 1 where a record has a category."""
     found = np.empty((len(records), len(places)), dtype=np.float32, order="F")
     for place, (name, code) in enumerate(places):
         codes = records.codes[name]
@@ -163,14 +162,11 @@ def _indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """A walk through a tree of scikit-learn, together with the records."""
-
     records: Records
     places: list[tuple[str, int | None]]
     grown: Any
 
     def node(self, at: int, rows: Codes, box: dict[str, Condition]) -> Node:
-        """Return the node for the records `rows`, whose values are within the conditions `box`."""
         if self.grown.children_left[at] < 0:
             return self.records.leaf(rows)
         name, code = self.places[self.grown.feature[at]]
@@ -209,7 +205,6 @@ def expected_errors(counts: Floats) -> float:
 
 
 def _cut(node: Node) -> tuple[Node, Floats, float]:
-    """Return the pruned tree, its class counts, and its expected number of errors."""
     if isinstance(node, Leaf):
         counts = np.array(node.distribution, dtype=np.float64)
         return node, counts, expected_errors(counts)

@@ -102,8 +102,7 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
 
 
 def contracted(node: Node) -> Node:
-    """Return a tree of binary splits in which successive splits by one attribute are joined (figure
-    2)."""
+    """Return a tree in which successive splits by one attribute are joined (figure 2)."""
     if isinstance(node, Leaf):
         return node
     parts: list[tuple[Condition, Node]] = []
@@ -167,8 +166,7 @@ def _all_of(m: int) -> Floats:
 
 
 OfferedSplit = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
-"""A split: the attribute, the conditions of both sides, and a mask of the rows on the
-first side."""
+"""An attribute, the conditions of both sides of a split, and a mask of rows on the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,11 +215,8 @@ class Subsets:
 def offered(
     records: Records, name: str, extent: Condition, rows: Codes
 ) -> Thresholds | Subsets | None:
-    """Return the splits, by an attribute, of the rows that reach a node.
-
-    `extent` is the condition on the attribute at the node. Return None if all rows have the same
-    value.
-    """
+    """Return the splits, by an attribute, of the rows that reach a node. `extent` is the condition
+    on the attribute at the node. Return None if all rows have the same value."""
     codes = records.codes[name][rows]
     if isinstance(extent, Interval):
         order = np.argsort(codes, kind="stable")

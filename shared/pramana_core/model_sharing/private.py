@@ -30,8 +30,7 @@ from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leave
 
 Rows = npt.NDArray[np.intp]
 Question = tuple[str, Condition, Condition]
-"""An attribute and its two parts: one category and the others, or numbers up to a threshold and
-above."""
+"""An attribute and its two parts: a category and the others, or up to a threshold and above."""
 
 
 _ABOVE_NOISE = 4
@@ -108,11 +107,9 @@ class _Open:
     below: tuple[_Open, ...] = ()
 
     def leaves(self) -> list[_Open]:
-        """Return the leaves below the node, in the order of the paths."""
         return [leaf for one in self.below for leaf in one.leaves()] if self.below else [self]
 
     def bare(self) -> Node:
-        """Return the structure of the tree, without counts."""
         if self.question is None:
             return Leaf(0, 0, 0)
         name, *parts = self.question
@@ -255,7 +252,6 @@ class Questions:
         return rows[first], rows[~first]
 
     def _table(self, name: str, rows: Rows) -> Floats:
-        """Return the number of rows in each class, for each category or up to each threshold."""
         classes, numeric = self.schema.classes, name in self.thresholds
         number = len(getattr(self.schema[name], "categories", self.thresholds.get(name, ()))) + 1
         cells = self.places[name][rows] * classes + self.classes[rows]
@@ -264,7 +260,6 @@ class Questions:
         return counts.cumsum(axis=0) if numeric else counts
 
     def _row(self, question: Question) -> int:
-        """Return the table row for the first part of a question."""
         name, part, _ = question
         return (
             part.codes[0] if isinstance(part, Values) else self.thresholds[name].index(part.up_to)
@@ -272,7 +267,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return, for each question, the sum of its part's squared class counts over the
-    part's size."""
+    """Return the squared class counts of each part, summed, over the part's size (gini)."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

@@ -31,10 +31,8 @@ from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 
 def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
-    """Return whether each of m parts, as a leaf, meets a requirement (`met_by`).
-
-    `counts` is m x classes.
-    """
+    """Return whether each of m parts, as a leaf, meets a requirement (`met_by`). `counts` is m x
+    classes."""
     records = counts.sum(axis=1)
     met = np.ones(len(counts), dtype=bool)
     if requirement.k is not None:
@@ -98,8 +96,6 @@ class _Growth:
     requirement: Requirement
 
     def root(self, rows: Codes, box: dict[str, Condition], depth: int, tried: int) -> Split | None:
-        """Return the best of the trees with different first splits, or None if no split
-        is allowed."""
         counts = self.records.counts(rows)
         if not self._divisible(counts):
             return None
@@ -119,7 +115,6 @@ class _Growth:
         return grown[first_smallest([self._left(one) for one in grown], scale=_NAT)]
 
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Node:
-        """Return the node for the records `rows`, whose values are within the conditions `box`."""
         counts = self.records.counts(rows)
         best = self._best(rows, counts, box) if depth and self._divisible(counts) else None
         if best is None:
@@ -139,18 +134,15 @@ class _Growth:
         )
 
     def _left(self, grown: Split) -> float:
-        """Return the total entropy of the classes in the leaves of a tree."""
         counts = np.array([leaf.distribution for leaf in leaves_below(grown)])
         return float(entropy(counts).sum()) / len(self.records)
 
     def _divisible(self, counts: Floats) -> bool:
-        """Return whether a split could lower the entropy and leave enough records on each side."""
         fewest = max(self.min_leaf, self.requirement.k or 0)
         classes, records = int(np.count_nonzero(counts)), float(counts.sum())
         return classes > 1 and records >= 2 * fewest * (1 - SLACK)
 
     def _best(self, rows: Codes, counts: Floats, box: dict[str, Condition]) -> OfferedSplit | None:
-        """Return the allowed split that lowers the entropy most, in a tie the first."""
         offers, each = self._offers(rows, counts, box)
         if not offers:
             return None
@@ -168,7 +160,6 @@ class _Growth:
     def _offers(
         self, rows: Codes, counts: Floats, box: dict[str, Condition]
     ) -> tuple[list[Thresholds | Subsets], list[Floats]]:
-        """Return the splits by each attribute, and how much each lowers the entropy."""
         offers = [
             offer
             for name in self.records.schema.names

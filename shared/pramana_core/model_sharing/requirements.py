@@ -15,8 +15,7 @@ from pramana_core.model_sharing.attributes import DOCUMENT, TreeSchema
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 
 SLACK = 1e-10
-"""The relative distance within which a count equals a limit, because sums of fractions
-are rounded."""
+"""Counts this near to a limit, relative to it, equal the limit (sums of fractions)."""
 
 _EXACT = ", by the exact counts"
 _HITS = ", by hits and misses"
@@ -75,8 +74,7 @@ class Requirement:
             raise OptionError("A requirement needs k, or c and l.", where="k")
 
     def require_for(self, schema: TreeSchema) -> None:
-        """Raise OptionError if trees of a schema cannot meet this, as `l` exceeds the number of
-        classes."""
+        """Raise OptionError if a tree's schema has fewer than `l` classes."""
         if self.l is not None and self.l > schema.classes:
             raise OptionError(
                 f"l = {self.l} exceeds the number of classes; {schema.target.name!r} has"
@@ -135,10 +133,9 @@ Tell = Literal["hits", "distribution"]
 
 
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
-    """Return a tree whose leaves have only what is released.\n\n`tell` is "hits", for hits and
-    misses (Sharkey 2.1), or "distribution", for the counts of all classes.
+    """Return a tree whose leaves have only the counts that are released.
 
-    Raises OptionError: the form is unknown. ModelError: a leaf has no distribution.
+    `tell` is "hits", for hits and misses (Sharkey 2.1), or "distribution", for all classes. Raises OptionError: the form is unknown. ModelError: a leaf has no distribution.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":

@@ -90,11 +90,9 @@ def are_whole(values: Floats) -> bool:
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range that reveals no single record.
-
-    It extends from the k-th smallest to the k-th largest number, rounded outward. k is a twentieth
-    of the number of records, but at least 3 and at most 10.
-    """
+    """Return a range that reveals no single record. It extends from the k-th smallest to the k-th
+    largest number, rounded outward. k is a twentieth of the number of records, but at least 3 and
+    at most 10."""
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)
     low, high = float(ordered[k - 1]), float(ordered[-k])

@@ -71,8 +71,7 @@ class Leaf:
 
     @classmethod
     def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
-        """Return the leaf with these class counts; in a tie, its class is the first. Raises
-        ModelError."""
+        """Return the leaf with these class counts; a tie goes to the first. Raises ModelError."""
         known = tuple(float(count) for count in counts)
         if not known:
             raise ModelError("A leaf needs the count of at least one class.", where="leaf")
@@ -175,8 +174,7 @@ class SharedTree:
         yield from _paths(self.root, {})
 
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return, for each of n records, the index of its leaf in `leaves`. Raises as
-        `TreeSchema.read`."""
+        """Return the index in `leaves` for each of n records. Raises as `TreeSchema.read`."""
         records = self.schema.read(table)
         values = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
@@ -267,7 +265,6 @@ def require_classes(schema: TreeSchema, leaf: Leaf) -> None:
 
 
 def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition]) -> None:
-    """Raise ModelError unless the parts of a split cover their node without overlap."""
     name = split.attribute
     if name not in schema:
         raise ModelError(f"A split uses {name!r}, which is not an attribute.", where=name)

@@ -180,8 +180,7 @@ def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> No
 
 
 def lines(heights: Sequence[float], columns: int) -> list[float]:
-    """Return the height of each line of small pictures, which is the height of its
-    highest picture."""
+    """Return the height of each line of small pictures, that of its highest picture."""
     return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
 
 
@@ -300,8 +299,7 @@ class Chart:
         return svg(draw, self.size, self.salt, self.title)
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw the picture on axes; if it has several parts, they are drawn inside the axes in
-        rows."""
+        """Draw the picture on axes; several parts are drawn inside the axes in rows."""
         with styled():
             own = axis is None
             axis = own_axes(self.size) if axis is None else axis
@@ -319,7 +317,6 @@ class Chart:
         return axis
 
     def _around(self, figure: Figure | SubFigure, axis: Axes) -> None:
-        """Write the text above and below all parts."""
         if self.heading:
             figure.suptitle(self.heading, x=0.01, ha="left", fontsize=_HEADING, parse_math=False)
         if self.legend and axis.get_legend_handles_labels()[0]:
@@ -340,7 +337,6 @@ class Chart:
 
 
 def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:
-    """Return the rectangles of parts inside axes, with space for the title above each."""
     high, wide = 1.0 / -(-parts // columns), 1.0 / columns
     inside, tall = (1.0, 0.6) if columns == 1 else (0.8 * wide, 0.75)
     return [

@@ -64,8 +64,7 @@ _SIDES = {"": "left", MIDDLE: "center", END: "right"}
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `anchor` is the part of the text at (x, y), `outline` a white outline's
-    width."""
+    """A line of text; `anchor` is its part at (x, y), `outline` the width of a white outline."""
 
     x: float
     y: float
@@ -87,8 +86,7 @@ class Text:
         return f'<text x="{self.x:.1f}" y="{self.y:.1f}" {look}>{escape(self.words)}</text>'
 
     def on(self, sheet: Sheet) -> None:
-        """Draw the text, compressed to the laid-out width, as DejaVu Sans is wider than browser
-        fonts."""
+        """Draw the text no wider than in SVG, because DejaVu Sans is wider than browser fonts."""
         words = printable(self.words)
         text = sheet.axis.text(
             *sheet.at(round(self.x, 1), round(self.y, 1)),
@@ -140,7 +138,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of straight segments (one point each) or curved ones (three points), optionally with
+    """A line of straight (one point) or curved (three points) segments, optionally with
     an arrow."""
 
     start: Point
@@ -260,8 +258,7 @@ class Layout:
         return "\n".join([*lines, *map(_written, self.parts), "</svg>"])
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw the picture to scale, as large as the axes allow; with None, on a new
-        pyplot figure."""
+        """Draw the picture to scale on axes, or on a new pyplot figure if None."""
         width, height = round(self.width), round(self.height)
         if axis is None:
             axis = own_axes((min(width / _UNITS, _LARGEST), min(height / _UNITS, _LARGEST)))
@@ -313,7 +310,6 @@ class Sheet:
 
 
 def _drawn_breadth(text: DrawnText, size: float) -> float:
-    """Return the width of a text, drawn in its own font at a size."""
     from matplotlib.textpath import text_to_path
 
     font = text.get_fontproperties().copy()

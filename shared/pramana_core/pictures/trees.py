@@ -125,7 +125,6 @@ class TreePicture:
             yield Text(MARGIN, self._bottom + 4, self._foot, _NOTE, "#555")
 
     def _place(self, item: Item, level: int) -> float:
-        """Place an item and all items below it, and return their height."""
         at = len(self._places)
         self._places.append((item, level, 0.0))
         if item.answers:
@@ -139,8 +138,7 @@ class TreePicture:
         return y
 
     def _columns(self) -> list[float]:
-        """Return the x at which each level starts, right of the boxes and labels of the level
-        before."""
+        """Return the x at which each level starts, right of the level before."""
         levels = max(level for _, level, _ in self._places) + 1
         wide = [0.0] * levels
         labels = [0.0] * levels
@@ -225,7 +223,6 @@ class TreePicture:
 
 
 def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, float]:
-    """Return the target's name and categories with their colours, and the x at which they end."""
     y = MARGIN + 13
     heading = Text(MARGIN, y, name, _NAME, "#222", bold=True)
     groups = [(_short(label), colour(code)) for code, label in enumerate(categories)]
@@ -238,7 +235,6 @@ def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, flo
 
 
 def _line(start: Point, end: Point, share: float, fill: str) -> Line:
-    """Return a line from a node to a child; its width depends on the share of the records."""
     (x, y0), (_, y1) = start, end
     wide = _THINNEST + (_WIDEST - _THINNEST) * min(max(share, 0.0), 1.0)
     turn = x + _GAP

@@ -20,8 +20,8 @@ from pramana_core.regression.terms import INTERCEPT, Terms, choose_terms
 FOLDS = 5
 
 MASKED_ERRORS = (
-    "Masking adds variance. The errors include this variance only if the method keeps the"
-    " moments exactly (egadp, ipso, nmegadp)."
+    "The errors include the variance from masking only if the method keeps the moments exactly"
+    " (egadp, ipso, nmegadp)."
 )
 
 
@@ -69,7 +69,6 @@ def learn_regression(
 
 
 def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Score | None:
-    """Return how well the model predicts left-out records; None if folds would be too small."""
     n = len(target)
     if n < 2 * FOLDS:
         return None

@@ -28,8 +28,7 @@ class Fit:
 def least_squares(matrix: Floats, targets: Floats) -> Fit:
     """Fit n targets by least squares on a full-rank n x k matrix whose first column is constant.
 
-    The fit uses the QR decomposition. Raises EstimationError: there are not more records than
-    columns.
+    The fit uses QR. Raises EstimationError: there are not more records than columns.
     """
     records, columns = matrix.shape
     if records <= columns:

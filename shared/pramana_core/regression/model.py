@@ -110,8 +110,7 @@ class RegressionModel:
                 )
 
     def predict(self, table: MixedTable) -> Floats:
-        """Return the predicted targets of n records, in the target's unit. Raises as
-        `as_learned`."""
+        """Return the predicted targets of n records, in their unit. Raises as `as_learned`."""
         matrix = self.terms.matrix(as_learned(table, self.features))
         predictions: Floats = matrix @ np.array(self.weights)
         return predictions

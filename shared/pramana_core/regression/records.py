@@ -96,7 +96,6 @@ def require_features(names: Sequence[str], target: str) -> None:
 
 
 def _require_moderate(table: MixedTable) -> None:
-    """Reject columns whose powers would overflow or underflow."""
     for column in table.columns:
         if not isinstance(column, NumericColumn) or not table.records:
             continue

@@ -1,8 +1,7 @@
 """The terms of a regression: columns, indicators of categories, and powers of columns.
 
 Powers are computed from standardized columns, and coefficients are converted back exactly to the
-columns' own units. Therefore, if a power is left out, all higher powers of its column are left out,
-too.
+columns' own units. If a power is left out, so are all higher powers of its column.
 """
 
 from __future__ import annotations
@@ -71,8 +70,7 @@ class Terms:
         return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
 
     def to_own_units(self) -> Floats:
-        """Return the matrix that converts weights of standardized terms to coefficients, constant
-        first."""
+        """Return the matrix that converts standardized weights to coefficients, constant first."""
         places = {term: place for place, term in enumerate(self.terms, 1)}
         made = np.zeros((1 + len(places), 1 + len(places)))
         made[0, 0] = 1.0
@@ -129,7 +127,6 @@ def count_terms(features: Sequence[Feature], degree: int) -> int:
 
 
 def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, ...], list[Term]]:
-    """Return the independent terms, and the terms that are combinations of preceding terms."""
     kept: list[Term] = []
     redundant: list[Term] = []
     basis = np.empty((len(matrix), matrix.shape[1]), order="F")

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENT = DocumentForm("bayes-classifier", BayesClassifier, "a Bayesian network classifier")
-"""Classifiers as JSON documents; in each table the first axis is the class, the last the
-attribute."""
+"""Classifiers as JSON documents; in tables, the class is the first axis, the attribute the last."""
 
 
 NAMES: dict[ChosenModel, str] = {
@@ -45,8 +44,7 @@ def summary(model: BayesClassifier) -> str:
 
 
 def given(parents: tuple[str, ...]) -> str:
-    """Return text that lists the parents of an attribute in addition to the class; ""
-    without any."""
+    """Return the parents of an attribute other than the class as text; "" if there are none."""
     return f" given {', '.join(parents)}" if parents else ""
 
 
@@ -116,8 +114,7 @@ _ROWS_SHOWN = 64
 
 
 def write_bayes_classifier_text(model: BayesClassifier) -> str:
-    """Return a classifier as text: attributes by information, with probabilities and 95 %
-    intervals."""
+    """Return a classifier as text: attributes by information, probabilities and 95 % intervals."""
     return "\n".join(_lines(model)) + "\n"
 
 

@@ -1,5 +1,4 @@
-"""The information of attributes about the class, and the information of two attributes about each
-other given the class."""
+"""The information of attributes about the class, and about each other within the classes."""
 
 from __future__ import annotations
 
@@ -128,8 +127,7 @@ def parents_of(
 
 
 _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
-"""The usual number of draws, the minimum for large tables, and the maximum number of
-values drawn."""
+"""The usual number of draws, the minimum for large tables, and the maximum number of values."""
 
 
 def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
@@ -153,8 +151,7 @@ def information_error(model: BayesClassifier, attribute: Attribute) -> float | N
 
 
 def _before_centring(errors: Tensor) -> Tensor:
-    """Return the errors that independent numbers must have to give these errors once rows are
-    centred."""
+    """Return the errors that independent numbers need to have these errors after centring rows."""
     size = errors.shape[-1]
     if size < 2:
         return np.zeros_like(errors)

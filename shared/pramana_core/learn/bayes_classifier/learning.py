@@ -109,7 +109,6 @@ class _Tables:
         self.prior = learn_family(marginals.marginal([target]), target, ())
 
     def add(self, name: str, parents: tuple[str, ...]) -> None:
-        """Learn the family of an attribute whose parents are the class and `parents`."""
         if (name, parents) in self._families:
             return
         scope = (self._target, *parents)
@@ -129,7 +128,6 @@ class _Tables:
         self._families[name, parents] = replace(family, probability=shares)
 
     def _towards(self, name: str, parents: tuple[str, ...], table: MarginalTable) -> Tensor:
-        """Return the distributions toward which an attribute's table is shrunk."""
         if parents:
             given = self._families[name, ()].probability
             given = np.expand_dims(given, tuple(range(1, table.counts.ndim - 1)))
@@ -138,8 +136,7 @@ class _Tables:
         return np.broadcast_to(given, table.counts.shape)
 
     def information(self, name: str, parents: tuple[str, ...]) -> float:
-        """Return the information, in nats, of an attribute about the class given its
-        other parents."""
+        """Return an attribute's information about the class given its other parents, in nats."""
         family = self._families[name, parents].probability
         scope = (self._target, *parents)
         weights = self.prior.probability

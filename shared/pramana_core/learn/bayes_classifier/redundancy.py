@@ -32,8 +32,7 @@ class AttributeRedundancy:
 
     `correlation` is the correlation between the evidence of two attributes that are not `linked` by
     the network. `within` is the variance of each attribute's evidence. `likely` is the mean and
-    standard deviation of the correlation over all pairs; for pairs without reports, those of the
-    prior.
+    standard deviation of the correlation over all pairs; pairs without reports have the prior's.
     """
 
     correlation: float

@@ -69,7 +69,8 @@ class Replicates:
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of the codes `given`, the class and the attributes `names`.
+        """Return the joint probability of the codes `given`, the class and `names`, with shape (1 +
+        draws, classes, sizes of `names`...).
 
         The shape is (1 + draws, classes, sizes of `names`...).
         """
@@ -90,7 +91,6 @@ class Replicates:
         return joint
 
     def _with_ancestors(self, names: Sequence[str]) -> list[str]:
-        """Return some attributes and their ancestors, parents before children."""
         seen: set[str] = set()
         for name in names:
             at: str | None = name
@@ -101,7 +101,6 @@ class Replicates:
 
 
 def _replicated(family: LearnedFamily, marginals: Marginals, draws: int, number: int) -> Tensor:
-    """Return the distributions of a family and of its bootstrap replicates, all positive."""
     table = marginals.marginal([*family.parents, family.node])
     counts = table.counts
     margin = counts.sum(axis=-1, keepdims=True)

@@ -34,8 +34,7 @@ def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
 
 
 def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFamily:
-    """Return the mean of shrunk and unbiased parameters, with the errors of the unbiased
-    parameters."""
+    """Return the mean of shrunk and unbiased parameters; errors are of the unbiased ones."""
     both = ~np.isnan(shrunk.estimate) & ~np.isnan(unbiased.estimate)
     middle = np.where(both, (shrunk.estimate + unbiased.estimate) / 2, shrunk.probability)
     return replace(
@@ -48,8 +47,8 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 def share_kept(table: MarginalTable, strata: int) -> float:
     """Return the factor by which shrinkage multiplies a raw table's deviations from independence.
 
-    The table has axes (strata..., parents..., node). Independence means that parents and node are
-    independent within each stratum.
+    The table has axes (strata..., parents..., node). Parents and node are independent if so in each
+    stratum.
     """
     shape = table.counts.shape
     rows, size = math.prod(shape[strata:-1]), shape[-1]
@@ -70,7 +69,6 @@ def share_kept(table: MarginalTable, strata: int) -> float:
 
 
 def _contrasts(size: int) -> Tensor:
-    """Return size - 1 orthonormal rows that are orthogonal to the constant row."""
     whole = np.concatenate([np.ones((size, 1)), np.eye(size)[:, : size - 1]], axis=1)
     return np.linalg.qr(whole)[0][:, 1:].T
 
@@ -92,8 +90,7 @@ def conditional(
 
 
 def _raised(shares: Tensor, errors: Tensor) -> Tensor:
-    """Return the means of normal distributions with these means and errors, truncated at 0,
-    normalized."""
+    """Return the means of normal distributions with these errors, truncated at 0, normalized."""
     some = errors > _ROUNDING
     safe = np.where(some, errors, 1.0)
     deviate = shares / safe

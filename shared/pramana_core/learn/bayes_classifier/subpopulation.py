@@ -1,8 +1,7 @@
 """Subpopulations whose counts come from a model, for trees on reports of few variables.
 
 A Bayesian network classifier gives the expected counts of tables that no reports contain. Errors
-come from bootstrap samples of the classifier's tables. They do not cover wrong assumptions of the
-classifier.
+come from bootstrap samples of its tables, and do not cover wrong assumptions.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ def modelled_subpopulation(
 ) -> Subpopulation:
     """Return all records as a subpopulation with the counts that a model expects.
 
-    `domain` has the attributes and the class. The available tables are of the class, alone or after
-    one attribute.
+    `domain` has the attributes and the class. Tables are of the class, alone or after an attribute.
     """
     return Subpopulation(domain, _ModelTables(replicates, target, records, redundancy))
 

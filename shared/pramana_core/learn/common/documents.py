@@ -189,8 +189,7 @@ def _whole(text: str) -> int:
 
 
 def faults(error: ValidationError) -> str:
-    """Return text that locates the faults of a document, with reasons but without the faulty
-    values."""
+    """Return text that locates faults of a document, with reasons but without faulty values."""
     errors: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
     lines = []
     for fault in errors:

@@ -25,8 +25,7 @@ Share = Annotated[float, Gt(0), Le(1)]
 InnerShare = Annotated[float, Gt(0), Lt(1)]
 Positive = Annotated[float, Gt(0), Le(10**12)]
 NotNegative = Annotated[float, Ge(0), Le(10**12)]
-"""A number of at least 0; numbers above the limit could overflow and would have no
-further effect."""
+"""A number of at least 0; above the limit, numbers could overflow without any further effect."""
 
 Seed = Annotated[int, Ge(0), Lt(1 << 53)]
 """A seed; it is below 2^53, because JSON readers may round larger integers."""
@@ -83,7 +82,6 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
 
 
 def _require_type(value: Any, kind: Any, where: str) -> None:
-    """Check a value against a type without limits, such as a mapping."""
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
     parts = [part for part in _parts(kind) if part is not NoneType]
@@ -104,15 +102,12 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
 
 
 def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
-    """Reject options that differ from their default but have no effect, because another option
-    decides.
+    """Reject options that have no effect under another option but differ from their default.
 
     Args:
         options: the dataclass.
-        choice, chosen: the name and the value of the option that decides which others have an
-            effect.
-        belongs: for each option, the values of the deciding option for which the option has an
-            effect.
+        choice, chosen: the name and the value of the deciding option.
+        belongs: for each option, the values of the deciding option that give the option effect.
 
     Raises:
         OptionError: an option has no effect.
@@ -131,7 +126,6 @@ def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[s
 
 
 def _given(value: Any) -> str:
-    """Return a value as text for a message: in full if short, otherwise its type."""
     text = repr(value) if isinstance(value, str | int | float | None) else ""
     return text if 0 < len(text) <= _LONGEST else f"a {type(value).__name__}"
 
@@ -152,8 +146,7 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
 
 
 DEEPEST = 64
-"""The maximum depth of a tree, limited because its JSON document is nested as deeply as
-the tree."""
+"""The maximum depth of a tree; the JSON document is nested as deeply as the tree."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +207,7 @@ class RuleOptions:
         decisions: how it is decided which itemsets are frequent (see `mining`).
         confidence: the confidence level of intervals and verdicts.
         false_discovery: the false discovery rate of `controlled` decisions.
-        against: what errors are relative to: the true counts of these `records`, or the
-            `population`.
+        against: whether errors are relative to the true `records` or to the `population`.
     """
 
     minimum_support: Share
@@ -244,8 +236,7 @@ class BayesClassifierOptions:
             of the tree that gain more than their parameters cost under the noise of the reports (an
             AIC whose penalty includes that noise). If reports are randomized, `auto` also reduces
             the weight of the attributes' evidence according to its redundancy and noise.
-        alpha: the pseudo-count of every cell, as a number of records that are as noisy as the
-            reports.
+        alpha: the pseudo-count of every cell, as a number of records as noisy as the reports.
     """
 
     model: BayesModel = "auto"
@@ -327,8 +318,7 @@ class ParameterOptions:
     """How the parameters of a network are learned.
 
     Args:
-        method: maximum likelihood (`ml`), or maximum a posteriori (`map`) with a Dirichlet prior
-            (Ma 5.1).
+        method: maximum likelihood (`ml`), or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; only for `map`.
     """
 

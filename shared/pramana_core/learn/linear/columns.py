@@ -1,5 +1,4 @@
-"""The columns of a linear classifier over the cells of its features, and the counts of
-the cells."""
+"""The columns of a linear classifier over cells of its features, and the counts of the cells."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ _NO_VARIATION = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A list of cells, as one code array per variable, all of equal length; `shape` has
-    the sizes."""
+    """A list of cells, as equally long code arrays, one per variable; `shape` has the sizes."""
 
     columns: tuple[Codes, ...]
     shape: tuple[int, ...]
@@ -38,16 +36,14 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """The counts of each class in each cell of the features; `counts` has shape (cells,
-    classes)."""
+    """The counts of each class in each cell of the features, with shape (cells, classes)."""
 
     cells: Cells
     counts: Tensor
 
     @classmethod
     def of(cls, counts: Tensor) -> ClassCounts:
-        """Return the counts of a table whose last axis is the class and whose other axes are the
-        features."""
+        """Return the counts of a table over the features with the class as its last axis."""
         shape, classes = counts.shape[:-1], counts.shape[-1]
         return cls(Cells.grid(shape), counts.reshape(-1, classes))
 
@@ -157,8 +153,7 @@ class DesignMatrix:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
-        """Return the term that each category adds to the linear function; the first block has the
-        intercept."""
+        """Return the term of each category in the linear function, the intercept in block 0."""
         parts = [block @ weights[p] for block, p in zip(self.blocks, self.places, strict=True)]
         parts[0] = parts[0] + weights[0]
         return parts
@@ -171,8 +166,7 @@ class DesignMatrix:
         return total
 
     def rows(self, cells: Cells, at: slice | int = slice(None)) -> Tensor:
-        """Return the matrix rows of cells, 1 and then the columns: shape (size, cells), or (size,)
-        for one."""
+        """Return the matrix rows, 1 and the columns, of cells: (size, cells) or (size,)."""
         parts = [b[c[at]].T for b, c in zip(self.blocks, cells.columns, strict=True)]
         return np.concatenate([np.ones((1, *parts[0].shape[1:])), *parts])
 
@@ -185,8 +179,7 @@ class DesignMatrix:
         return np.concatenate([[values.sum()], *parts])
 
     def second(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum of each value times the outer product of its cell's row, shape (size,
-        size)."""
+        """Return the sum of values times the outer product of the cell's row, (size, size)."""
         matrix = np.zeros((self.size, self.size))
         matrix[0] = matrix[:, 0] = self.first(cells, values)
         parts = list(zip(self.blocks, cells.columns, self.places, strict=True))
@@ -206,8 +199,7 @@ def _summed(codes: Codes | npt.NDArray[np.intp], values: Tensor, size: int) -> T
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Columns with their means, and the scaling of columns that vary to mean 0 and standard
-    deviation 1."""
+    """Columns with their means; a column that varies is scaled to mean 0 and deviation 1."""
 
     columns: tuple[Column, ...]
     means: Tensor
@@ -250,8 +242,7 @@ class Scaling:
 
     @cached_property
     def back(self) -> Tensor:
-        """The matrix that turns weights of scaled columns into weights of all columns in their own
-        units."""
+        """The matrix from weights of scaled columns to weights of all columns in their units."""
         inverse = 1 / np.array([self.columns[place].deviation for place in self.kept])
         places = 1 + np.arange(len(self.kept))
         matrix = np.zeros((1 + len(self.columns), 1 + len(self.kept)))

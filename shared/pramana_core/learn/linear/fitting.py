@@ -35,8 +35,7 @@ EVIDENT = 2.0
 """A class certainly has records if its count exceeds this many standard errors."""
 
 EMPTY = 1e-9
-"""A class with less than this share of all records counts as empty, because rounding
-explains it."""
+"""A class with less than this share of all records counts as empty; the share is rounding."""
 
 NOISELESS = 1e-9
 """Counts whose variance per record is smaller come from records that were not randomized."""
@@ -133,7 +132,6 @@ class _Fitter:
 
     @cached_property
     def design(self) -> DesignMatrix:
-        """The design matrix of the scaled columns."""
         return self.scaling.design(self.inputs)
 
     @property
@@ -142,18 +140,14 @@ class _Fitter:
 
     @cached_property
     def unbiased(self) -> MarginalTable | None:
-        """The unbiased counts of all cells, class last; None if the reports do not
-        estimate them."""
         return self.marginals.unbiased(self._names)
 
     @cached_property
     def table(self) -> MarginalTable:
-        """The raw counts of all cells, class last."""
         return self.unbiased or self.marginals.marginal(self._names)
 
     @cached_property
     def source(self) -> ClassCounts:
-        """The counts by class to which the planes are fitted."""
         if self.basis == "network":
             return self._draw()
         if self.options.loss == "perceptron":
@@ -161,8 +155,7 @@ class _Fitter:
         return ClassCounts.of(self.table.counts)
 
     def _draw(self) -> ClassCounts:
-        """Return counts of records drawn from a network: one cell per record, with class
-        probabilities."""
+        """Return records drawn from a network, one cell each, with class probabilities."""
         names, chunks = self.inputs.names, []
         model = learn_bayes_classifier(
             self.marginals, self.target.name, names, on_step=lambda *_: self.tick()
@@ -175,10 +168,8 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class, or None if noise leaves no solution.
-
-        `number` selects the random stream.
-        """
+        """Return the plane of a class, or None if noise leaves no solution. `number` selects the
+        random stream."""
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":
@@ -231,7 +222,6 @@ def _planes(
     evident: Collection[int],
     on_plane: Callable[[int], None],
 ) -> tuple[Plane, ...]:
-    """Return the planes. Raises EstimationError if a class that surely has records has no plane."""
     planes, failed = [], None
     for done, positive in enumerate(positives):
         plane = None
@@ -261,7 +251,6 @@ def _no_solution() -> EstimationError:
 
 
 def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], frozenset[int]]:
-    """Return the codes of classes with records, and those of them that must get a plane."""
     table = marginals.marginal([classes.name])
     counts, noise = table.counts, np.sqrt(table.variance(population=False))
     present = np.flatnonzero(counts > EMPTY * marginals.records).tolist()

@@ -28,8 +28,7 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in the unit of its column, with errors against the population and given
-    the records."""
+    """A weight in the unit of its column, with errors against the population and the records."""
 
     column: str
     estimate: float
@@ -46,8 +45,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Plane:
-    """A linear function, with the class on its positive side and its weights, the
-    intercept first."""
+    """A linear function, with the class on its positive side, and weights, intercept first."""
 
     positive: str
     weights: tuple[Weight, ...]
@@ -132,8 +130,6 @@ class LinearClassifier:
                     )
 
     def _largest(self, plane: Plane) -> float:
-        """Return an upper bound of the absolute value of a plane's scores; rounding errors scale
-        with it."""
         parts = self.design.contributions(plane.vector)
         return sum(float(np.abs(part).max()) for part in parts)
 
@@ -153,8 +149,7 @@ class LinearClassifier:
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class codes of n records: the class with the highest score, the first if
-        several."""
+        """Return the class codes of n records, by the highest score and, in a tie, the first."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)

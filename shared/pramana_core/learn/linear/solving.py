@@ -37,8 +37,7 @@ _TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The scaled weights, intercept first, and the negative derivative of their equation, (size,
-    size)."""
+    """Scaled weights, intercept first, and the negative slope of their equation, (size, size)."""
 
     weights: Tensor
     slope: Tensor
@@ -47,8 +46,7 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return the least-squares fit to targets +1 for a class and -1 for others, or None if there is
-    none."""
+    """Return the least-squares fit to targets +1 for a class and -1 for others, or None."""
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
     if not definite(slope / records):
@@ -152,7 +150,6 @@ def _newton(slope: Tensor, gradient: Tensor, *, valid: bool) -> Tensor | None:
 def _length(
     loss: Callable[[Tensor], float], weights: Tensor, step: Tensor, decrement: float
 ) -> float:
-    """Return the fraction of a Newton step that lowers the loss sufficiently."""
     if decrement < _ROUNDED:
         return 1.0
     before, length = loss(weights), 1.0
@@ -169,8 +166,7 @@ def penalty(size: int, l2: float) -> Tensor:
 
 
 def definite(matrix: Tensor) -> bool:
-    """Return whether a matrix is finite and positive definite up to rounding; it is scaled per
-    record."""
+    """Return whether a per-record matrix is finite and positive definite, up to rounding."""
     return bool(np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > SINGULAR)
 
 

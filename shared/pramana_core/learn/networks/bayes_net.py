@@ -1,8 +1,7 @@
 """Parameters of a Bayesian network with a known structure, with standard errors (Ma 5.3, 5.4).
 
 The parameter theta_ijk is N_ijk / N_ij, a ratio of estimated counts, or with a Dirichlet prior
-(alpha + N_ijk) / (alpha_ij + N_ij). Its error includes the joint error of numerator and
-denominator.
+(alpha + N_ijk) / (alpha_ij + N_ij). Its error is the joint error of both counts.
 """
 
 from __future__ import annotations
@@ -49,11 +48,9 @@ class LearnedFamily:
     """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
 
     Attributes:
-        estimate: the raw ratio, which may be outside [0, 1]; NaN if the count of the parents'
-            categories is not positive.
+        estimate: the raw ratio, perhaps outside [0, 1]; NaN if the parents' count is not positive.
         probability: the distribution nearest to each row; uniform if the estimate is NaN.
-        se, se_records: standard errors, against the population and given the records; NaN if
-            unknown.
+        se, se_records: standard errors against the population and given the records, or NaN.
         low, high: the 95 % interval against the population, within [0, 1]; it ignores the prior.
 
     Raises DomainError: arrays have different shapes.
@@ -86,8 +83,7 @@ class LearnedBayesNet:
     families: tuple[LearnedFamily, ...]
 
     def parameters(self) -> Iterator[Parameter]:
-        """Yield all parameters, node by node; the node's value varies slowest, its last parent
-        fastest."""
+        """Yield all parameters, node by node; the node's value varies slowest."""
         for family in self.families:
             node = self.domain[family.node]
             parents = self.domain.project(family.parents)
@@ -141,10 +137,8 @@ def learn_parameters(
 def learn_family(
     table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
-    """Return the parameters of a node from its table with axes (parents..., node).
-
-    `prior` is the pseudo-count of a Dirichlet prior.
-    """
+    """Return the parameters of a node from its table with axes (parents..., node). `prior` is the
+    pseudo-count of a Dirichlet prior."""
     cell = table.counts
     margin = cell.sum(axis=-1, keepdims=True)
     weight = margin + prior * cell.shape[-1]

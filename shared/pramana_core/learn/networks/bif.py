@@ -165,7 +165,6 @@ def _rows(tokens: Iterator[str], node: str) -> _Rows:
 
 
 def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
-    """Return a node's table from its rows; a missing row is the default row."""
     parents, size = domain.project(names), domain[node].size
     if "table" in rows:
         # In `table` the node's value varies slowest, then the parents in order.
@@ -191,7 +190,6 @@ def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
 
 
 def _scaled(table: Tensor, node: str) -> Tensor:
-    """Return a table with each row scaled to sum 1. Raises ChannelError."""
     total = table.sum(axis=-1, keepdims=True)
     if not (table.min() >= 0 and np.abs(total - 1).max() <= _PRINTED_ROUNDING):
         raise ChannelError(

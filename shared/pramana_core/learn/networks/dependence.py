@@ -1,8 +1,7 @@
 """The dependence of two variables, as coefficients of uncorrelated functions of each variable.
 
 The joint distribution of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)), where f_k and g_l
-have mean 0 and variance 1. Independence is b = 0. Along a chain u - w - v the matrices multiply:
-b_uv = b_uw b_wv.
+have mean 0 and variance 1. Independence is b = 0. Along a chain, b_uv = b_uw b_wv.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ _FITTING = 50
 _LEAST = 1e-12
 
 _FLAT = 0.05
-"""Smaller eigenvalues of a correlation matrix, which noise may make negative, are raised
-to this."""
+"""The minimum eigenvalue of a correlation matrix; noise may make lower ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +46,7 @@ class Coefficients:
 
     @cached_property
     def p_value(self) -> float:
-        """The p-value of the score test whose alternative is that all coefficients have the same
-        positive variance (Lin 1997)."""
+        """The p-value of the score test against coefficients of one common variance (Lin 1997)."""
         variances, turn = self._axes
         statistic = float(np.sum(np.square(turn.T @ self.values / variances)))
         return _tail(statistic, 1 / variances)
@@ -62,8 +59,7 @@ class Coefficients:
 
     @property
     def gain(self) -> float:
-        """The log evidence against the hypothesis that all coefficients are 0, in nats,
-        at least 0."""
+        """The log evidence against "all coefficients are 0", in nats, at least 0."""
         return float(self._gains(self.values[None])[0])
 
     @property
@@ -72,15 +68,13 @@ class Coefficients:
         return max(1.0, float(np.trace(self.covariance)) * self.records / len(self.values))
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the gains in bootstrap samples, (draws,); the results are the same on every
-        processor."""
+        """Return the gains in bootstrap samples, (draws,), equal on every processor."""
         variances, turn = self._axes
         noise = rng.standard_normal((draws, len(variances)))
         return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
 
     def _gains(self, values: Tensor) -> Tensor:
-        """Return the maximized log-likelihood ratio: normal coefficients with some variance against
-        zeros."""
+        """Return the maximized log-likelihood ratio of normal coefficients against zeros."""
         variances, turn = self._axes
         squares = np.square(values @ turn)
         logs = []
@@ -142,12 +136,11 @@ class Dependences:
         return self._pairs[first, second]
 
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
-        """Return the part of a pair's dependence that the variables `middles` do not explain, or
-        None.
+        """Return the part of a pair's dependence that `middles` do not explain, or None.
 
         The explained part is the dependence between the best linear predictors from the functions
-        of `middles`. The errors of different pairs are assumed independent. The result is None if a
-        pair is not estimable.
+        of `middles`. Errors of different pairs are assumed independent. None means that a pair is
+        not estimable.
         """
         whole = self.of(first, second)
         left = [self.of(first, middle) for middle in middles]
@@ -234,8 +227,7 @@ def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:
 
 
 def _tail(statistic: float, weights: Tensor) -> float:
-    """Return the probability that sum w z^2 exceeds a statistic, z normal (Liu, Tang and Zhang
-    2009)."""
+    """Return the probability that sum w z^2 exceeds a statistic (Liu, Tang and Zhang 2009)."""
     # This import takes half a second.
     from scipy.stats import chi2, ncx2
 

@@ -157,7 +157,6 @@ def _cell(parameter: Parameter, domain: Domain, structure: Structure) -> tuple[i
 
 
 def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]:
-    """Return the learned links; the links of a given structure have no gain and are left out."""
     links = []
     for link in document.links:
         if (link.parent, link.child) not in structure.links:

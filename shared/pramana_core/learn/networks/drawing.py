@@ -1,8 +1,8 @@
 """Pictures of network structures, drawn in layers from parents to children.
 
 The layout is Sugiyama's and is computed by grandalf. A link that skips layers passes through an
-invisible point in each skipped layer. Connected components are drawn next to each other. Columns of
-nodes without links follow.
+invisible point in each skipped layer. Columns of nodes without links follow the connected
+components.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ _UNLINKED = "#9aa0a6"
 
 @dataclass(frozen=True)
 class _Layout:
-    """The centres of nodes, and the points of links in layers, between (0, 0) and (width,
-    height)."""
+    """The centres of nodes and the points of links, between (0, 0) and (width, height)."""
 
     places: Mapping[str, Point]
     lines: Mapping[_Link, list[Point]]
@@ -75,8 +74,8 @@ def draw_structure(
     """Return a picture of a structure.
 
     Each group of nodes has a colour, which a legend explains. The lower the `confidence` of a link
-    (parent, child), the thinner its line; a confidence below 100 % is written next to the line.
-    Screen readers read `title`.
+    (parent, child), the thinner its line; confidences below 100 % are written. Screen readers read
+    `title`.
     """
     known, groups = confidence or {}, groups or {}
     layout = _laid_out(structure).moved(_MARGIN, _MARGIN)
@@ -118,7 +117,6 @@ def _laid_out(structure: Structure) -> _Layout:
 
 
 def _parts(structure: Structure) -> list[list[str]]:
-    """Return the connected components, each with its nodes in the order of the structure."""
     part = {node: {node} for node in structure.nodes}
     for parent, child in structure.links:
         if part[parent] is not part[child]:
@@ -130,7 +128,6 @@ def _parts(structure: Structure) -> list[list[str]]:
 
 
 def _columns(nodes: list[str], height: float) -> _Layout:
-    """Return nodes laid out in columns of at most this height."""
     fitting = round((height + _GAP_Y) / (_HEIGHT + _GAP_Y))
     rows = max(fitting, math.ceil(math.sqrt(len(nodes))))
     layout = _Layout({}, {}, 0.0, 0.0)
@@ -142,8 +139,7 @@ def _columns(nodes: list[str], height: float) -> _Layout:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""A lock: grandalf counts vertices in class attributes, so parallel threads would mix up
-layouts."""
+"""A lock, because grandalf counts vertices in class attributes, which all threads share."""
 
 
 class _View:
@@ -197,7 +193,6 @@ def _link(link: _Link, line: list[Point], confidence: float | None) -> Group:
 
 
 def _percent(line: list[Point], confidence: float | None) -> Shape:
-    """Return the confidence of a link as text in the middle of the last section of its line."""
     if confidence is None or confidence >= _CERTAIN:
         return ()
     (x0, y0), (x1, y1) = _points(line)[-2:]

@@ -65,8 +65,7 @@ class CPDAG:
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return one structure of the class (Dor and Tarsi 1992). Raises StructureError: no
-        structure is in the class."""
+        """Return a structure of the class (Dor and Tarsi 1992). Raises StructureError: none."""
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
         adjacent = {node: set(self.adjacent(node)) for node in parents}
@@ -112,10 +111,8 @@ class LinkChange:
 
 
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
-    """Insert links while the score rises, then delete links while it rises.
-
-    A variable gets at most `limit` parents.
-    """
+    """Insert links while the score rises, then delete links while it rises. A variable gets at most
+    `limit` parents."""
     for changes in (insertions, deletions):
         rejected: set[LinkChange] = set()
         while True:
@@ -233,7 +230,6 @@ def _compelled(
     free: set[tuple[str, str]],
     linked: dict[str, Nodes],
 ) -> bool:
-    """Return whether the directed links force the direction of an undirected link."""
     parent, child = link
     if any(other not in linked[child] for other in directed[parent]):
         return True  # else other -> parent <- child would be new

@@ -1,7 +1,6 @@
 """Gains of moves that are known only between bounds, and the choice of the largest gain.
 
-The bounds can be sharpened. Gains that differ by less than `LEAST_GAIN` count as equal, because
-their last digits depend on the processor.
+The bounds can be sharpened. Gains that differ by less than `LEAST_GAIN` count as equal.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from typing import Final, Protocol, TypeVar
 from pramana_core.ties import TIE, first_largest
 
 LEAST_GAIN: Final = 1e-3
-"""Smaller gains, in nats, count as zero, because they may come from the maximization or
-rounding."""
+"""Smaller gains, in nats, count as zero, because maximization or rounding may cause them."""
 
 _SCALE = LEAST_GAIN / TIE
 """At gains above this size, in nats, rounding exceeds `LEAST_GAIN`."""
@@ -87,10 +85,8 @@ def best(
     tick: Callable[[], None] = lambda: None,
     floor: float = LEAST_GAIN,
 ) -> ChoiceT | None:
-    """Return the choice with the largest gain, the first if several are equal, or None.
-
-    The gain must exceed `floor`.
-    """
+    """Return the choice with the largest gain, the first if several are equal, or None. The gain
+    must exceed `floor`."""
     heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
     heapq.heapify(heap)
     while heap:
@@ -111,8 +107,6 @@ def best(
 def _first_equal(
     candidates: Sequence[tuple[Gain, ChoiceT]], floor: float, tick: Callable[[], None]
 ) -> ChoiceT:
-    """Return the first choice whose gain equals the largest gain, which is the gain of the last
-    choice."""
     most = candidates[-1][0].upper
     for gain, choice in candidates:
         while gain.lower < gain.upper and first_of([gain.upper, most]) == 0:

@@ -37,8 +37,7 @@ class Network(Protocol):
 _Codes = Mapping[str, npt.NDArray[np.int64]]
 
 Factor = tuple[Tensor, list[str]]
-"""A table for each record, (records, sizes...), and the names of the nodes of the axes after the
-first."""
+"""A table for each record, (records, sizes...), and the nodes of all axes after the first."""
 
 
 def infer(
@@ -46,8 +45,8 @@ def infer(
 ) -> tuple[Tensor, Tensor]:
     """Return the joint distribution of `nodes` given the other nodes, for each record.
 
-    `codes` has a column of n codes for each of one or more nodes. A code equal to or above the
-    number of a node's categories means a missing value.
+    `codes` has n codes for each of one or more nodes; codes beyond the node's categories are
+    missing.
 
     Returns:
         the distributions, (n, nodes' sizes...), which are NaN for an impossible record; and the
@@ -116,10 +115,8 @@ def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
 def elimination_order(
     scopes: Sequence[Collection[str]], sizes: Mapping[str, int], free: Sequence[str]
 ) -> tuple[list[str], int]:
-    """Return an order in which to sum out the nodes `free`, and the largest number of cells.
-
-    Each step takes the node that leads to the smallest table.
-    """
+    """Return an order in which to sum out the nodes `free`, and the largest number of cells. Each
+    step takes the node that leads to the smallest table."""
     tables, left = [set(scope) for scope in scopes], list(free)
     order: list[str] = []
     widest = 1
@@ -135,7 +132,6 @@ def elimination_order(
 
 
 def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
-    """Return the tables of the nodes `relevant`, at the known codes of the records in `part`."""
     factors: list[Factor] = []
     for node in sorted(relevant):
         scope = [*network.structure.parents[node], node]
@@ -193,7 +189,6 @@ def sum_out(
 
 
 def _spread(factor: Factor, names: Sequence[str]) -> Tensor:
-    """Return a factor with an axis for each name; an axis that the factor lacks has length 1."""
     table, scope = factor
     ordered = np.transpose(table, [0, *(1 + scope.index(n) for n in names if n in scope)])
     return np.expand_dims(ordered, tuple(1 + i for i, n in enumerate(names) if n not in scope))

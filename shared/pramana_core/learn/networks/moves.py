@@ -36,8 +36,7 @@ class Move:
 def candidates(
     judge: Judge, parents: Parents, search: Search, children: Collection[str]
 ) -> Iterator[tuple[Gain, Move]]:
-    """Yield all moves to acyclic structures with their gains, in the order of children
-    and parents."""
+    """Yield all moves to acyclic structures with their gains, by child and then by parent."""
     below = _descendants(parents)
     for child in (name for name in parents if name in children):
         for parent in parents:

@@ -83,10 +83,8 @@ class BayesNet:
 
 
 def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
-    """Return -sum_x p(x) ln q(x) in nats; p is the reference and q the model.
-
-    The result may be infinite. Raises DomainError.
-    """
+    """Return -sum_x p(x) ln q(x) in nats; p is the reference and q the model. The result may be
+    infinite. Raises DomainError."""
     if set(reference.structure.nodes) != set(model.structure.nodes):
         raise DomainError(
             f"The networks have different nodes: {sorted(reference.structure.nodes)} and"

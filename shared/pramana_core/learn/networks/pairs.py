@@ -74,8 +74,7 @@ def from_pairs(
 
 
 def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pair]:
-    """Return the pairs of a spanning forest of maximum weight; of equal pairs the first is
-    preferred."""
+    """Return the pairs of a spanning forest of maximum weight; ties go to the first pair."""
     tree = {node: node for node in nodes}
 
     def top(node: str) -> str:
@@ -179,14 +178,11 @@ class _Search:
             links = len(forest)
 
     def further(self, links: Sequence[Pair]) -> dict[Pair, Coefficients]:
-        """Return the additional links that no chain explains, each with its weakest test."""
         around = adjacency(self.nodes, links)
         known: dict[tuple[Pair, tuple[str, ...]], Coefficients | None] = {}
         allowed = LEVEL / max(1, len(self.pairs))
 
         def weakest(pair: Pair) -> Coefficients | None:
-            """Return the test of a pair with the largest p-value, or None if the pair may be
-            independent."""
             dependence = self.dependences.of(*pair)
             if dependence is None or exceeds(dependence.independence.p_value, allowed):
                 return None
@@ -220,8 +216,7 @@ class _Search:
         return found
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
-        """Return (u, w, v) for which u and v look independent, contrary to a chain from u over w to
-        v."""
+        """Return (u, w, v) where u and v look independent, contrary to a chain over w."""
         around = adjacency(self.nodes, links)
         triples = [
             (first, middle, second)
@@ -240,5 +235,4 @@ class _Search:
         return by_p_value(found)
 
     def _tick(self) -> None:
-        """Report progress; the caller may cancel the search by raising an exception."""
         self.on_step(len(self.pairs), len(self.pairs))

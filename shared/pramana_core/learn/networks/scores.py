@@ -1,8 +1,7 @@
 """Scores of links: the gain of making one variable a parent of another.
 
-The default score is the log-likelihood ratio of the reports minus (log N)/2 per parameter. The
-plain scores treat estimated counts as true counts (Ma 5.5.1) and use the thresholds eta and C* (Ma
-5.5.2).
+The default score is the log-likelihood ratio of the reports minus (log N)/2 per parameter. Plain
+scores treat estimated counts as true counts (Ma 5.5.1), with thresholds eta and C* (5.5.2).
 """
 
 from __future__ import annotations
@@ -36,12 +35,10 @@ class Judge(Protocol):
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing the parent `old` by `new`, or None if no table compares
-        them."""
+        """Return the gain of replacing parent `old` by `new`; None if no table compares them."""
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain, in nats, of the first structure over the second; -inf if it is
-        unknown."""
+        """Return the gain of the first structure over the second in nats; -inf if unknown."""
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
@@ -57,8 +54,7 @@ def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
 
 
 class _TestedGain:
-    """The gain of a parent, from a test of independence; its four bounds are increasingly
-    expensive."""
+    """The gain of a parent by a test of independence, with increasingly expensive bounds."""
 
     def __init__(self, test: Callable[[], Independence], penalty: float):
         self._test = test
@@ -90,8 +86,7 @@ class _TestedGain:
 
     @cached_property
     def headroom(self) -> float:
-        """The log-likelihood of the observed shares of reports, minus the log-likelihood under
-        independence."""
+        """The log-likelihood of the reports' own shares, minus that under independence."""
         least, most = self.near
         if least == most:
             return most
@@ -141,8 +136,7 @@ class LikelihoodJudge:
     )
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> _TestedGain | FixedGain:
-        """Return the gain of a parent, as `Judge.gain`; both directions of a link have the same
-        gain."""
+        """Return the gain of a parent, as `Judge.gain`; a reversed link has the same gain."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
             self._known[key] = self._make(child, given, parent)
@@ -169,8 +163,7 @@ class LikelihoodJudge:
         return sum(self._contest(node, first[node], second[node]) for node in changed)
 
     def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return the gain of one set of parents over another on one table; -inf if the table is too
-        large."""
+        """Return the gain of some parents over others on one table; -inf if it is too large."""
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
             return -math.inf
@@ -186,8 +179,6 @@ class LikelihoodJudge:
         return worth
 
     def _explain(self, parents: Parents, nodes: Collection[str]) -> float | None:
-        """Return the score of the links among some variables, or None if their table is
-        too large."""
         within = {
             node: given.intersection(nodes) for node, given in parents.items() if node in nodes
         }
@@ -228,8 +219,7 @@ class LikelihoodJudge:
 
 @dataclass(frozen=True)
 class PlainJudge:
-    """Computes gains from estimated counts that are made nonnegative and treated as true (Ma
-    5.5.1)."""
+    """Computes gains from estimated counts, made nonnegative and treated as true (Ma 5.5.1)."""
 
     marginals: Marginals
     scoring: Scoring
@@ -245,10 +235,8 @@ class PlainJudge:
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain of one structure over another, as `Judge.better`.
-
-        The larger of two sets of parents must have a score better by the margin of `Scoring.eta`.
-        """
+        """Return the gain of one structure over another, as `Judge.better`. The larger of two sets
+        of parents must have a score better by the margin of `Scoring.eta`."""
         changed = [child for child in first if first[child] != second[child]]
         return sum(self._better(child, first[child], second[child]) for child in changed)
 
@@ -275,7 +263,6 @@ class PlainJudge:
         return self._of(tables) - self.scoring.eta * self._of(tables.sum(axis=1))
 
     def _of(self, tables: Tensor) -> Tensor:
-        """Return the score of each table, shape (draws, parents..., child)."""
         counts = nonnegative(tables, self.marginals.records)
         rows = counts.reshape(len(counts), -1, counts.shape[-1])
         if self.scoring.name == "bic":
@@ -298,16 +285,14 @@ def nonnegative(tables: Tensor, records: int) -> Tensor:
 
 
 def _log_likelihood(rows: Tensor) -> Tensor:
-    """Return sum N_ijk log(N_ijk / N_ij) of each table, (tables, parents' configurations,
-    categories)."""
+    """Return sum N_ijk log(N_ijk / N_ij) of each table, (tables, configurations, categories)."""
     margins = rows.sum(axis=-1)
     value: Tensor = xlogy(rows, rows).sum(axis=(1, 2)) - xlogy(margins, margins).sum(axis=1)
     return value
 
 
 def _dirichlet(rows: Tensor, alpha: float) -> Tensor:
-    """Return the log marginal likelihood of each table of counts under a Dirichlet prior (Ma
-    5.5.1)."""
+    """Return each table's log marginal likelihood under a Dirichlet prior (Ma 5.5.1)."""
     size = rows.shape[-1]
     margins = rows.sum(axis=-1)
     of_rows = (gammaln(alpha * size) - gammaln(alpha * size + margins)).sum(axis=-1)

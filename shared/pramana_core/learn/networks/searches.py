@@ -1,8 +1,7 @@
 """Search for the structure with the highest score, along an order (K2) or without one.
 
 Each step makes the move with the largest gain, until no move has a positive gain. Moves whose gains
-have the highest upper bounds are evaluated first. No structure is visited twice, and the number of
-steps is limited.
+have the highest upper bounds are evaluated first. No structure is visited twice.
 """
 
 from __future__ import annotations
@@ -25,13 +24,11 @@ STEPS = 10
 """The maximum number of moves in one ascent, as a multiple of the number of variables."""
 
 ROUNDS = 5
-"""The maximum number of rounds of the search, both of alternating searches and over all
-variables."""
+"""The maximum number of rounds, of alternating searches and over all variables."""
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
-    """Return the best parents of each child among the variables before it in the order
-    (Ma 5.5.1)."""
+    """Return the best parents of each child among the variables before it (Ma 5.5.1)."""
     order = search.order or ()
     parents = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]
@@ -75,8 +72,7 @@ class Peak:
     _earlier: list[Parents] = field(default_factory=list)
 
     def rise(self, other: Parents) -> bool:
-        """Accept a structure if it is new and better than the best; return whether it was
-        accepted."""
+        """Accept a structure that is new and better; return whether it was accepted."""
         self._earlier.append(self.structure)
         if other in self._earlier or self.better(other, self.structure) <= LEAST_GAIN:
             return False
@@ -92,8 +88,6 @@ def _isolated(parents: Parents, name: str) -> Parents:
 
 
 def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -> Parents:
-    """Search classes and single structures alternately as long as the structure improves."""
-
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
         return settle_class(judge, cpdag, search.max_parents, on_step).member()
@@ -109,7 +103,6 @@ def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -
 def _ascend(
     judge: Judge, parents: Parents, search: Search, children: Collection[str], on_step: Progress
 ) -> Parents:
-    """Make the move with the largest gain until none gains, then remove links that gain nothing."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
         links = sum(map(len, path[-1].values()))
@@ -136,7 +129,6 @@ def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, 
 
 
 def _pruned(judge: Judge, parents: Parents) -> Parents:
-    """Remove the weakest link, repeatedly, while its gain does not exceed its penalty."""
     while worths := list(_worths(judge, parents)):
         gain, link = worths[first_of([-gain for gain, _ in worths])]
         if gain > LEAST_GAIN:

@@ -32,11 +32,9 @@ class LearnedLink:
 
     Attributes:
         parent, child: the two ends of the link.
-        gain: the gain given the child's other parents, in nats, after subtracting the penalty; for
-            links learned from pairs, the logarithm of the evidence against the best other
-            explanation.
-        inflation: the factor by which randomization increases the part of the plain gain that is
-            due to chance.
+        gain: the gain given the child's other parents, in nats above the penalty; for links learned
+            from pairs, the logarithm of the evidence against the best other explanation.
+        inflation: the factor by which randomization increases the plain gain expected by chance.
         confidence: the probability of the link (`confidence_of`); None without bootstrap samples.
         compelled: whether all equivalent structures give the link the same direction.
     """
@@ -157,7 +155,6 @@ def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
 
 
 def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:
-    """Return the number of pairs of variables that a link could join."""
     if search.order is None or children is None:
         return max(1, len(nodes) * (len(nodes) - 1) // 2)
     return max(1, sum(place for place, name in enumerate(search.order) if name in children))

@@ -1,8 +1,8 @@
 """Decisions on whether itemsets are frequent: verdicts, tests and control of false discoveries.
 
 The p-value of the hypothesis "the support is below the minimum" is one minus the confidence level
-of the one-sided interval that ends at the minimum, so the test and the interval agree. A support
-that is below the minimum only because of rounding counts as reaching it.
+of the one-sided interval that ends at the minimum, so the test and the interval agree. Supports
+below it by rounding only count as reaching it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ VERDICTS: tuple[Verdict, ...] = ("not frequent", "undecided", "frequent")
 NOT_FREQUENT, UNDECIDED, FREQUENT = range(3)
 
 SELECTION = 2.0
-"""The factor of the p-value of an itemset that was examined only because its subsets passed.
-
-If the support is at the minimum, the probability of passing is at least 1/2.
-"""
+"""The factor of the p-value of an itemset that was examined only because its subsets passed. If the
+support is at the minimum, the probability of passing is at least 1/2."""
 
 
 def reaches(values: Floats, minimum: float) -> Flags:
@@ -36,17 +34,14 @@ def reaches(values: Floats, minimum: float) -> Flags:
 
 
 def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
-    """Return the verdict of each interval as an index in `VERDICTS`; NaN ends make it
-    "undecided"."""
+    """Return the verdict of each interval as an index in `VERDICTS`; NaN is undecided."""
     below = ~reaches(high, minimum) & ~np.isnan(high)
     return np.where(reaches(low, minimum), FREQUENT, np.where(below, NOT_FREQUENT, UNDECIDED))
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return p-values of the one-sided hypothesis "the support is below the minimum".
-
-    A missing estimate (NaN) gives 1.
-    """
+    """Return p-values of the one-sided hypothesis "the support is below the minimum". A missing
+    estimate (NaN) gives 1."""
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 

@@ -1,7 +1,6 @@
 """Itemsets and rules as JSON and CSV.
 
-In JSON, an itemset lists the indices of its items. CSV has a row for each itemset or rule, with
-labels as a JSON list.
+In JSON, an itemset lists the indices of its items. CSV has a row for each, with labels as JSON.
 """
 
 from __future__ import annotations
@@ -59,10 +58,8 @@ class _Document(DocumentPart):
 def write_findings(
     found: FoundItemsets, rules: Iterable[Rule] = (), *, examined: bool = True
 ) -> dict[str, Any]:
-    """Return itemsets and rules as JSON data.
-
-    If `examined`, all examined itemsets are included, otherwise only frequent ones.
-    """
+    """Return itemsets and rules as JSON data. If `examined`, all examined itemsets are included,
+    otherwise only frequent ones."""
     items = tuple(
         _Item(variable=name, category=found.domain[name].categories[code])
         for name, code in found.items
@@ -82,8 +79,7 @@ def write_findings(
 
 
 def read_findings(document: Mapping[str, Any]) -> RuleFindings:
-    """Read the data of `write_findings`; without a list of variables, they are derived from the
-    items.
+    """Read the data of `write_findings`; variables that are not listed come from the items.
 
     Raises InputError: the data are not such a document. DomainError, UnknownVariable,
     UnknownCategory, OptionError: parts of the document contradict each other or the limits.

@@ -79,8 +79,7 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
 
 
 def rules_chart(found: FoundItemsets, rules: Sequence[Rule]) -> Chart:
-    """Return a picture of the rules whose confidence has the largest lower ends, with
-    their lifts."""
+    """Return a picture of the rules with the largest lower ends of confidence, and lifts."""
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
     names = [_name(found, rule) for rule in shown]

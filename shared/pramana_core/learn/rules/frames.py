@@ -33,8 +33,7 @@ SIDES = ("antecedent support", "consequent support")
 
 
 def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
-    """Return a frame with a row for each frequent itemset or, if `examined`, each
-    examined itemset."""
+    """Return a frame with a row for each frequent or, if `examined`, each examined itemset."""
     import pandas as pd
 
     kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]

@@ -30,8 +30,7 @@ def items_of(
     """Return the items to mine; by default they are all categories of all variables, in order.
 
     With `present`, only this category, such as "yes", becomes an item of each variable that has it.
-    `items` maps variables to the categories that become items. Raises UnknownVariable,
-    UnknownCategory.
+    `items` maps variables to categories. Raises UnknownVariable, UnknownCategory.
     """
     if present is None:
         labels = {v.name: v.categories for v in domain} | dict(items or {})
@@ -53,14 +52,11 @@ class Itemset:
     Attributes:
         items: the indices of its items in `FoundItemsets.items`, ascending.
         support: the raw estimate, a share of the records; may be outside [0, 1], or NaN.
-        se_records, se_population: standard errors of the support, without and with the error of
-            sampling.
-        interval: the interval of the support, within [0, 1], at the confidence level of the
-            options.
+        se_records, se_population: standard errors, without and with the error of sampling.
+        interval: the interval of the support, within [0, 1], at the options' confidence level.
         verdict: how the interval compares with the minimum support.
         chosen: whether the itemset is frequent by the decision rule of the options.
-        p_value: the p-value of the one-sided hypothesis that the support of the itemset or of a
-            subset is below the minimum.
+        p_value: of the hypothesis that its support or a subset's support is below the minimum.
     """
 
     items: Annotated[tuple[int, ...], Len(1)]
@@ -77,8 +73,7 @@ class Itemset:
 class Level:
     """The examined itemsets of one length k, as an (n, k) array in lexicographic order.
 
-    The other arrays have shape (n,). `verdict` has indices in `VERDICTS`. The other fields are
-    explained at `Itemset`.
+    The other arrays have shape (n,). `verdict` has indices in `VERDICTS`. See also `Itemset`.
     """
 
     itemsets: Indices

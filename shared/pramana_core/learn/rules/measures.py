@@ -61,10 +61,8 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts of rules, with arguments as for `confidences`.
-
-    The interval of an unknown lift is 0 to infinity.
-    """
+    """Return the lifts of rules, with arguments as for `confidences`. The interval of an unknown
+    lift is 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent
@@ -89,8 +87,6 @@ def leverages(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimate
 
 
 def _sampling(counts: RuleCounts) -> Floats:
-    """Return the covariance matrix of the indicators "record contains rule, antecedent,
-    consequent"."""
     share = counts.counts / counts.records
     both = np.broadcast_to(share[:, :1, None], (len(share), 3, 3)).copy()
     both[:, [1, 2], [1, 2]] = share[:, 1:]
@@ -104,8 +100,6 @@ def _estimates(
     ends: tuple[Floats, Floats],
     population: bool,
 ) -> RuleEstimates:
-    """Return measures with their errors and intervals; a measure without error is its own
-    interval."""
     se = np.sqrt(_variance(counts, gradient, population=population))
     exact = (se == 0) & (not population)
     low, high = (np.where(exact, estimate, end) for end in ends)
@@ -113,8 +107,7 @@ def _estimates(
 
 
 def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floats:
-    """Return the variance of a linear function of the three supports; 0 if only rounding makes it
-    positive."""
+    """Return the variance of a linear function of the supports; 0 if it is rounding only."""
     covariance = counts.covariance(population=population) / counts.records**2
     variance = np.einsum("ni,nij,nj->n", gradient, covariance, gradient)
     largest = np.abs(counts.counts).max(axis=1, initial=1.0) / counts.records**2
@@ -123,11 +116,9 @@ def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floa
 
 
 def measured(counts: RuleCounts, z: float, *, population: bool) -> tuple[RuleEstimates, ...]:
-    """Return the supports, confidences, lifts and leverages; the arguments are as for
-    `confidences`.
+    """Return all four measures of rules; the arguments are as for `confidences`.
 
-    If counts were shrunk, the intervals are those before shrinkage, widened to contain the
-    estimates.
+    For shrunk counts, intervals are those before shrinkage, widened to contain the estimates.
     """
     measures = []
     for measure in (supports, confidences, lifts, leverages):

@@ -76,7 +76,6 @@ def mine_itemsets(
 def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the smallest itemset length for which supports come from a model, or None."""
     names = [name for name, _ in items]
     if marginals.can_estimate(list(dict.fromkeys(names))):
         return None
@@ -153,7 +152,6 @@ def _judge(
     before: Sequence[Level],
     options: RuleOptions,
 ) -> Level:
-    """Return a level: its itemsets with errors, intervals, verdicts and p-values."""
     records = counts.records
     support = counts.counts / records
     population = options.against == "population"
@@ -188,8 +186,6 @@ def _decide(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
 def _counted(
     supports: Supports, itemsets: Indices, variables: Indices, on_piece: Callable[[], None]
 ) -> SupportCounts:
-    """Return the counts of the itemsets of one length; itemsets that cannot be estimated
-    get NaN."""
     rows, parts = pieces(itemsets, variables), []
     failure: Exception | None = None
     for some in rows:
@@ -227,8 +223,7 @@ def variables_of(items: tuple[Item, ...]) -> Indices:
 
 
 def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
-    """Return row indices of itemsets, (n, k), in pieces; itemsets of the same variables stay
-    together."""
+    """Return rows of itemsets, (n, k), in pieces that keep sets of variables together."""
     if len(itemsets) <= PIECE:
         return [np.arange(len(itemsets), dtype=np.int64)]
     _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)

@@ -119,8 +119,6 @@ def _supports_of(found: FoundItemsets) -> dict[tuple[int, ...], float]:
 def _candidates(
     level: Level, shares: Mapping[tuple[int, ...], float], minimum: float, before: int, most: int
 ) -> tuple[Indices, Flags]:
-    """Return itemsets and antecedents of the rules whose estimated confidence reaches the
-    minimum."""
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
@@ -140,8 +138,6 @@ def _candidates(
 
 
 def _parts(length: int) -> Flags:
-    """Return all antecedents of an itemset of this length, as masks over its items,
-    longest first."""
     if 1 << length > MOST_PARTS:
         raise LimitExceeded(
             f"An itemset of {length} items can be split into two sides of a rule in too many ways.",

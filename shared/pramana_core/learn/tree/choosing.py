@@ -2,8 +2,7 @@
 
 An attribute is a candidate if its gain is significantly above the gain expected by chance, with a
 correction for the number of attributes compared. The candidate with the largest gain, after
-subtracting the part expected from randomization, is chosen. If gains are equal up to rounding, the
-first attribute is chosen.
+subtracting the part expected from randomization, is chosen. Ties go to the first attribute.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 from pramana_core.ties import TIE, first_largest, reaches
 
 UNSURE = 0.05
-"""The level of the test of a split; at a larger p-value the interval of its information
-includes 0."""
+"""The significance level at which the interval of a split's information excludes 0."""
 
 _BIT = 1.0
 """Differences in bits that are rounding errors at this scale count as zero."""
@@ -40,8 +38,7 @@ LEAST_GAIN = TIE * _BIT
 
 @dataclass(frozen=True, eq=False)
 class SplitCandidate:
-    """An attribute that may split a node, with its table; `tried` is the number of attributes
-    compared."""
+    """An attribute that may split a node, with its table, and the number of attributes tried."""
 
     attribute: str
     table: Subtable
@@ -67,10 +64,8 @@ class SplitCandidate:
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
     def trial(self, *, tested: bool) -> tuple[float, float]:
-        """Return the gain and its p-value.
-
-        If `tested`, the part of the gain expected from randomization is subtracted.
-        """
+        """Return the gain and its p-value. If `tested`, the part of the gain expected from
+        randomization is subtracted."""
         # Tables of a node are fitted separately, so their sums may differ.
         there = self.counts.sum() > EMPTY * self.table.records
         gain = information_gain(valid_counts(self.counts)) if there else 0.0

@@ -24,8 +24,7 @@ def draw_tree(tree: DecisionTree) -> Layout:
     """Return a picture of the top of a tree, with as many levels as fit on a page but at least one.
 
     A question is drawn as a leaf if the differences between its leaves may be due to errors. In a
-    pruned tree, leaves of the same class below a question are drawn as one. Hovering over a node
-    shows its counts.
+    pruned tree, leaves of one class below a question are drawn as one. Hovering shows counts.
     """
     whole, tree = len(tree.leaves), replace(tree, root=distinct(tree.root))
     top: tuple[Node, ...] = (tree.root,)
@@ -65,8 +64,6 @@ def distinct(node: Node) -> Node:
 
 
 def _left_out(tree: DecisionTree, depth: int, whole: int) -> str:
-    """Return text on how much of a tree with `whole` leaves is not drawn; "" if all of it
-    is drawn."""
     level, drawn = [tree.root], 0
     while drawn <= depth and any(node.split is not None for node in level):
         level, drawn = [child for node in level for child in node.children], drawn + 1
@@ -81,7 +78,6 @@ def _left_out(tree: DecisionTree, depth: int, whole: int) -> str:
 
 
 def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
-    """Return what is drawn for one node, or for several leaves of one class, down to a depth."""
     (node, *others) = nodes
     if others:
         return _alike(tree, nodes)
@@ -119,8 +115,6 @@ def _leaf(tree: DecisionTree, node: Node) -> Item:
 
 
 def _alike(tree: DecisionTree, leaves: Sequence[Node]) -> Item:
-    """Return one item for several leaves of one class; probabilities are means weighted
-    by records."""
     sizes = np.array([max(leaf.classes.total, 0.0) for leaf in leaves])
     weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(leaves), 1 / len(leaves))
     shares = weights @ np.array([leaf.classes.probabilities for leaf in leaves])
@@ -144,8 +138,6 @@ def _bar(
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
-    """Return the hover text of a node: counts with errors, intervals, and the test of its
-    question."""
     known = node.classes
     lines = [
         f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f});"

@@ -22,12 +22,10 @@ from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 
 EMPTY = 1e-9
-"""A node or class with less than this share of all records counts as empty, because rounding
-explains it."""
+"""A node or class with less than this share of all records counts as empty (rounding)."""
 
 EVIDENT = 2.0
-"""A row or column of a table enters the test if its count exceeds this multiple of its standard
-error."""
+"""A row or column enters the test if its count exceeds this many standard errors."""
 
 _LEAST = 1e-12
 _Z = normal_quantile(LEVEL)
@@ -40,10 +38,8 @@ class GainEvidence:
     Attributes:
         gain, noise: the gain of the counts, and the part of it expected from randomization alone.
         chance: the gain expected if the attribute and the class are independent.
-        information, interval: the gain minus `chance`, at least 0, and its 95 % interval against
-            the population.
-        statistic, degrees, p_value: the likelihood ratio test; the statistic is 0 if there was no
-            test.
+        information, interval: the gain minus `chance`, at least 0, and its 95 % interval.
+        statistic, degrees, p_value: the likelihood ratio test; the statistic is 0 without a test.
     """
 
     gain: float
@@ -57,8 +53,7 @@ class GainEvidence:
 
 
 def best_of(tried: int, p_value: float) -> float:
-    """Return the probability that the smallest of `tried` p-values is at most `p_value` by chance
-    (Sidak)."""
+    """Return the chance that the smallest of `tried` p-values is at most `p_value` (Sidak)."""
     return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
 
 
@@ -134,8 +129,7 @@ def _information_interval(above: float, variance: float, stretch: float) -> tupl
 def _chance(
     table: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[float, float, float]:
-    """Return tr(W Cov), and the mean and variance of the statistic if attribute and class are
-    independent."""
+    """Return tr(W Cov), and the statistic's mean and variance under independence."""
     total = table.sum()
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     k, m = table.shape
@@ -161,14 +155,12 @@ def _chance(
 
 
 def _sampling(counts: Tensor, records: int) -> Tensor:
-    """Return the part of the counts' covariance that comes from sampling the records."""
     flat = counts.ravel()
     part: Tensor = np.diag(flat) - np.outer(flat, flat) / records
     return part
 
 
 def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
-    """Return the rows and the columns whose counts clearly exceed their own errors."""
     k, m = counts.shape
     blocks = covariance.reshape(k, m, k, m)
     # Views: a large table needs only the covariances within a row or a column.

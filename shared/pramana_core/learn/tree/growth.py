@@ -67,15 +67,12 @@ def learn_tree(
 def _everything(
     marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
 ) -> tuple[ChosenModel | None, Subpopulation]:
-    """Return all records as a subpopulation, and the model behind its counts.
-
-    The model is None if reports contain all attributes and the target together.
-    """
+    """Return all records as a subpopulation, and the model behind its counts. The model is None if
+    reports contain all attributes and the target together."""
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
 
     def tick(*_: int) -> None:
-        """Let the caller cancel the work before the growth; its duration is unknown."""
         on_step(0, STEPS)
 
     model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
@@ -130,8 +127,6 @@ class _Grower:
         return Node(classes, best.split(), children)
 
     def _open(self, classes: NodeClasses, depth: int) -> bool:
-        """Return whether a node may be split, which requires enough records of more than
-        one class."""
         if depth in (self.options.max_depth, DEEPEST):
             return False
         # An empty node is never split.

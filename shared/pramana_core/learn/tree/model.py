@@ -123,8 +123,6 @@ class DecisionTree:
 
 
 def _shares(node: Node) -> Tensor:
-    """Return the share of a node's records in each child; the shares are equal if all
-    counts are 0."""
     totals = np.maximum([child.classes.total for child in node.children], 0.0)
     whole = float(totals.sum())
     shares: Tensor = totals / whole if whole > 0 else np.full(len(totals), 1 / len(totals))

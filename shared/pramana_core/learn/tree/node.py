@@ -35,11 +35,9 @@ class NodeClasses:
         low, high: the 95 % intervals of the classes' shares, against the population.
         effective: the number of unrandomized records that would give the same information.
         leaned: how far the proportions in the node are moved toward the parent's, from 0 to 1.
-        probabilities: the distribution used for predictions, which is the moved proportions made
-            valid.
+        probabilities: the moved proportions, made a valid distribution, for predictions.
 
-    Raises DomainError: the tuples differ in length or are empty. ChannelError: the probabilities do
-    not sum to 1.
+    Raises DomainError: lengths differ or are 0. ChannelError: probabilities do not sum to 1.
     """
 
     counts: tuple[Finite, ...]
@@ -65,8 +63,7 @@ class NodeClasses:
 
     @property
     def proportions(self) -> tuple[float, ...] | None:
-        """The shares of the classes, estimated in the node alone, within [0, 1]; None if it is
-        empty."""
+        """The classes' shares by the node's own counts, within [0, 1]; None if it is empty."""
         total = self.total
         if total <= 0 or not self.effective:
             return None
@@ -116,8 +113,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Node:
-    """A leaf, or a node with a split and one child for each category of the attribute, in code
-    order."""
+    """A leaf, or a node with a split and one child for each category, in code order."""
 
     classes: NodeClasses
     split: Split | None = None
@@ -139,8 +135,7 @@ _Z = normal_quantile(LEVEL)
 
 
 def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[Tensor, Tensor]:
-    """Return Wilson's (1927) intervals of the classes' shares in K nodes, as low and high ends (K,
-    m).
+    """Return Wilson's (1927) intervals of the classes' shares in K nodes, low and high, (K, m).
 
     The intervals are against the population and include the variance of randomization. A node
     without records has the interval 0 to 1.
@@ -160,8 +155,7 @@ def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[T
 
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
-"""A grid of true distances between the children's and the parent's probabilities, at most
-sqrt 2."""
+"""A grid of true distances between the probabilities of children and parent, up to sqrt 2."""
 
 _LEAST = 1e-12
 
@@ -219,8 +213,6 @@ def class_counts(
 def _variances(
     counts: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the variance of each count, first given the records and then against the
-    population."""
     own = np.diagonal(covariance, axis1=1, axis2=2)
     given = np.maximum(own, 0.0) if counted else own
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
@@ -229,8 +221,7 @@ def _variances(
 
 
 def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Tensor:
-    """Return how many directly observed records would give proportions with the variance of the
-    model's."""
+    """Return how many unrandomized records would give proportions with this variance."""
     size = counts.sum(axis=1)
     drawn = counts[:, :, None] * np.eye(counts.shape[1])
     drawn = drawn - counts[:, :, None] * counts[:, None, :] / records
@@ -242,8 +233,6 @@ def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Ten
 
 
 def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
-    """Return how far each row of proportions is moved toward the parent's proportions,
-    from 0 to 1."""
     k, m = own.shape
     # The error of a proportion is its count's error minus its share of the sum's error.
     onto = np.eye(m) - own[:, :, None]

@@ -17,8 +17,7 @@ JointlyReported = Callable[[tuple[str, ...]], bool]
 """A function that returns whether reports contain these attributes together with the class."""
 
 PAYS = 0.2
-"""The number of additional correct predictions that each leaf must bring, in a tree through a
-model.
+"""The number of additional correct predictions that each leaf of a model's tree must bring.
 
 On nursery at gamma 19, trees with 0, 0.2 and 1 were equally accurate; trees with 0.2 had half the
 nodes of trees with 0.
@@ -27,8 +26,7 @@ nodes of trees with 0.
 REPEATED = 2
 """The odds that a question repeats information from the questions above it.
 
-On mushroom at gamma 19 (6 runs), trees predicted 96.0 % correctly with the value 1, and 97.5 % with
-the values 2 and 9.
+On mushroom at gamma 19 (6 runs), trees with 1 predicted 96.0 % correctly, and with 2 and 9 97.5 %.
 """
 
 LEAST_INFORMED = 1.0
@@ -78,7 +76,6 @@ def wrong(classes: NodeClasses) -> float:
 def _by_gain(
     node: Node, path: tuple[str, ...], reported: JointlyReported
 ) -> tuple[Node, tuple[NodeClasses, ...]]:
-    """Return a node after pruning, and the classes of its leaves."""
     alone = Node(node.classes), (node.classes,)
     if node.split is None:
         return alone
@@ -99,7 +96,5 @@ def _by_gain(
 
 
 def _gained(leaf: NodeClasses, above: NodeClasses, law: NodeClasses) -> float:
-    """Return how many more records the decision of `leaf` predicts correctly than that of
-    `above`."""
     shares = law.probabilities
     return leaf.total * (shares[leaf.decision] - shares[above.decision])

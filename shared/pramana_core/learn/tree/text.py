@@ -56,7 +56,6 @@ def _lines(tree: DecisionTree, node: Node, depth: int, *, weights: bool) -> Iter
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Return text cut into lines without breaking names, or one line if the text fits."""
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
@@ -70,7 +69,6 @@ def _leaf_weights(tree: DecisionTree, leaf: Node, lead: str) -> Iterator[str]:
 
 
 def _wrapped(lead: str, text: str) -> Iterator[str]:
-    """Yield text in lines of about `_WIDTH` characters, of which all but the first are indented."""
     lines = textwrap.wrap(text, max(_WIDTH - len(lead), _NARROW), break_long_words=False)
     for number, part in enumerate(lines):
         yield f"{lead}{'  ' if number else ''}{part}"

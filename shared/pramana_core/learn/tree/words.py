@@ -10,8 +10,7 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.ties import descending
 
 _NAMED = 6
-"""The maximum number of classes that a line names; for the remaining classes it gives
-their count."""
+"""The maximum number of classes that a line names; it gives the count of the others."""
 
 _LEAST_P = 1e-9
 """Smaller p-values are written as "below" this value."""
@@ -30,10 +29,8 @@ def model_note(tree: DecisionTree) -> str:
 
 
 def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], list[Node]]]:
-    """Return the answers to a node's question with the children that they lead to.
-
-    In a pruned tree, leaves of the same class are grouped.
-    """
+    """Return the answers to a node's question with the children that they lead to. In a pruned
+    tree, leaves of the same class are grouped."""
     if node.split is None:
         return []
     labels = tree.inputs[node.split.attribute].categories
@@ -99,8 +96,7 @@ def information(split: Split, tree: DecisionTree) -> str:
 
 
 def likelihood_test(split: Split, tree: DecisionTree) -> str:
-    """Return text on the test of a question; "" in a tree through a model, which tests no
-    questions."""
+    """Return text on the test of a question; "" in a tree through a model, without tests."""
     if tree.through is not None:
         return ""
     tried = f" (best of {split.tried})" if split.tried > 1 else ""

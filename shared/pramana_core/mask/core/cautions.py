@@ -51,12 +51,10 @@ DOMINANT = 0.9
 """A value with more than this share of its column's sum of squares dominates the column."""
 
 NEARLY_TOLD = 0.95
-"""If S explains more than this share of a column's variance, its masked values are near
-the true."""
+"""If S explains more of a column's variance, masked values are near the true values."""
 
 SPARE = 20
-"""If n exceeds the number of columns by less than this, exact moments narrow down the
-true values."""
+"""If n exceeds the number of columns by less, exact moments narrow down the true values."""
 
 DIGITS = 45
 """The approximate information, in bits, that one exact equation gives about the true values."""
@@ -123,8 +121,7 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return, for each column, whether its values are so few equal steps that equations reveal
-    them."""
+    """Return which columns have so few equal steps that equations reveal the values."""
     bits = []
     for column in given.matrix.T:
         # Numbers that overflow when divided by the finest step are not in equal steps.
@@ -136,14 +133,12 @@ def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
 
 
 def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
-    """Return text with the names of the chosen columns of X; "" if no column is chosen."""
     names = [name for name, one in zip(given.x.names, chosen, strict=True) if one]
     return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}" if names else ""
 
 
 def below_zero(names: Sequence[str], true: Floats, masked: Floats) -> Iterator[str]:
-    """Yield a sentence for each column with negative masked values but without negative true
-    values."""
+    """Yield a sentence for each column with negative masked but no negative true values."""
     for name, values, released in zip(names, true.T, masked.T, strict=True):
         count = int(np.count_nonzero(released < 0))
         if count and not np.any(values < 0):

@@ -15,8 +15,7 @@ from pramana_core.mixed import Floats, standardized
 
 
 def reordered(values: Floats, like: Floats) -> Floats:
-    """Return `values`, n x q, with each column rearranged into the rank order of the column in
-    `like`.
+    """Return `values`, n x q, with each column in the rank order of the column in `like`.
 
     Each column keeps its numbers, so its distribution does not change.
     """
@@ -82,8 +81,8 @@ def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
 def conditional(
     scored: Inputs, correlations: Floats, smallest: float = 1e-8
 ) -> tuple[Floats, Floats]:
-    """Return the prediction of X's latent normal variables from S, n x q, and a residual root, q x
-    q.
+    """Return the prediction of X's latent normal variables from S, n x q, and a q x q root of the
+    residual covariance. Eigenvalues of S's correlations below `smallest` count as 0.
 
     The second result is a root of the residual covariance. Eigenvalues of the correlations of S
     below `smallest` count as 0.
@@ -126,7 +125,6 @@ def _correlation(covariance: float, terms: Floats) -> float:
 
 
 def _possible(correlations: Floats) -> Floats:
-    """Return a positive semidefinite correlation matrix near the given pairwise correlations."""
     values, vectors = np.linalg.eigh(correlations)
     if values[0] < 0:
         correlations = (vectors * np.maximum(values, 0.0)) @ vectors.T

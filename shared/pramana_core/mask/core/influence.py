@@ -1,5 +1,4 @@
-"""The influence of each record on its own masked value: the weight of the true value, and the
-noise.
+"""The influence of records on their own masked values: the true value's weight, and noise.
 
 Noise must be orthogonal to some directions. A record that dominates such a direction has less noise
 than other records, and its weight alone does not show that.
@@ -20,8 +19,8 @@ from pramana_core.mixed import Floats, leverages
 from pramana_core.ties import descending, first_largest_of_rows
 
 EXPOSED = 0.25
-"""Records that reveal a larger share are reported. Their masked and true values, after subtracting
-the prediction from S, have a correlation of more than a half."""
+"""Records that reveal a larger share are reported. Minus the prediction from S, their masked and
+true values have a correlation of more than a half."""
 
 
 HEAVY = (((4 - 3 * EXPOSED) * EXPOSED) ** 0.5 - EXPOSED) / (2 * (1 - EXPOSED))
@@ -54,8 +53,7 @@ class Influence:
 
     @cached_property
     def columns(self) -> npt.NDArray[np.intp]:
-        """For each record, the index of the column of X that its masked values reveal most: n
-        numbers."""
+        """The index of the column of X that each record's masked values reveal most."""
         return first_largest_of_rows(self._revealed)
 
     @property
@@ -95,8 +93,7 @@ class Influence:
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
-        """Cautions about records that must be reported, because of a large weight or of little
-        noise."""
+        """Cautions about records to report, because of a large weight or little noise."""
         much = self.exposed & (self.own > HEAVY)
         little = self.exposed & ~much
         return tuple(
@@ -106,8 +103,6 @@ class Influence:
         )
 
     def _sentence(self, named: npt.NDArray[np.bool_], why: tuple[tuple[str, str], str]) -> str:
-        """Return a sentence on some records that gives the weights of their values and
-        their noise."""
         count, (stands, instead) = int(np.count_nonzero(named)), why
         own, noise = float(self.own[named].max()), float(self.noise[named].min())
         if count == 1:
@@ -131,8 +126,7 @@ def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int =
     """Return the influence of each record on its own Y, which is a prediction plus noise.
 
     `weights` are n x q or n numbers. If the noise is orthogonal to a basis of k columns, a record
-    of leverage h has the noise variance n / (n - k) (1 - h), in units of the residual variance
-    given S.
+    of leverage h has n / (n - k) (1 - h) of the residual variance given S.
     """
     own = np.repeat(weights[:, None], columns, axis=1) if weights.ndim == 1 else weights
     noise = np.ones(len(own))

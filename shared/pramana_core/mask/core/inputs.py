@@ -174,7 +174,8 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
 
 
 def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
-    """Raise MaskingError if records are too few to predict X from S and hide it by noise.
+    """Raise MaskingError if records are too few to predict X from S and hide it by noise that is
+    orthogonal to `columns` columns.
 
     The noise is orthogonal to `columns` columns.
     """
@@ -227,8 +228,7 @@ def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
 
 
 def _standing_out(given: Inputs, chosen: npt.NDArray[np.bool_]) -> list[str]:
-    """Return the columns of S, at most three, in which the chosen records are farthest from the
-    mean."""
+    """Return at most three columns of S in which the records are farthest from the mean."""
     if not given.told.shape[1]:
         return []
     places = first_largest_of_rows(np.abs(given.told[chosen]))

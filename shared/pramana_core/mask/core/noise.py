@@ -64,15 +64,13 @@ def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
 
 
 def symmetric_root(like: Floats) -> Floats:
-    """Return the symmetric square root of like'like, q x q, to full precision (by
-    singular values)."""
+    """Return the symmetric square root of like'like, q x q, to full precision."""
     _, values, vectors = np.linalg.svd(np.linalg.qr(like, mode="r"), full_matrices=False)
     found: Floats = (vectors.T * values) @ vectors
     return found
 
 
 def _lengths(values: Floats) -> Floats:
-    """Return the lengths of columns, with 1 for 0, without overflow of their squares."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     largest = np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(values / largest, axis=0)

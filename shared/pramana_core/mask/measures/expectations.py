@@ -1,5 +1,4 @@
-"""Conditional expectations E(targets | features), linear or by a kernel, and left-out
-predictions."""
+"""Conditional expectations E(targets | features), linear or by a kernel, and left-out ones."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ LANDMARKS = 100
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """The expectations of q targets at n records, fitted and left-out, and a function that
-    predicts."""
+    """Expectations of q targets at n records, fitted and left-out, and a function that predicts."""
 
     fitted: Floats
     left_out: Floats

@@ -28,8 +28,8 @@ def measure_all(
 ) -> Measures:
     """Measure the utility and the security of a masked table.
 
-    S, X and Y are as for `compared`. `influence` is the influence of each record on its own masked
-    values. `on_step` is called after each step.
+    S, X and Y are as for `compared`. `influence` is that of each record on its own masked values.
+    `on_step` is called after each step.
     """
     given, masked = compared(S, X, Y)
     total, done = SECURITY_STEPS + len(list(models_of(given))), 0

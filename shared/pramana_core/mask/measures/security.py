@@ -32,10 +32,8 @@ def security_rows(
     on_step: Callable[[], None],
     influence: Influence | None = None,
 ) -> list[Measure]:
-    """Return all measures of security.
-
-    Own weights are included only if the method reports its `influence`.
-    """
+    """Return all measures of security. Own weights are included only if the method reports its
+    `influence`."""
     curves = expectation("kernel", given.told, masked, rng, most=MOST, landmarks=LANDMARKS)
     on_step()
     rows: list[Measure] = []
@@ -55,7 +53,6 @@ def security_rows(
 
 
 def _own_weight_rows(influence: Influence) -> Iterator[Measure]:
-    """Yield the largest share that any record reveals, and the largest weight of an own value."""
     named = int(np.count_nonzero(influence.exposed))
     revealed, own = float(influence.told.max()), float(influence.weights.max())
     records = "one record is" if named == 1 else f"{named:,} records are"

@@ -86,8 +86,7 @@ def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> 
 
 
 def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[float, float]:
-    """Return slope and R2 of the regression of n masked predictions on the true ones (AlAhmadi V.2,
-    VII.2)."""
+    """Return slope and R2 of n masked predictions against the true ones (AlAhmadi V.2, VII.2)."""
     original, masked = by_true - by_true.mean(), by_masked - by_masked.mean()
     size, other = float(original @ original), float(masked @ masked)
     if size <= NOTHING * len(original) * variance:
@@ -98,6 +97,5 @@ def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[f
 
 
 def _places(given: Inputs, name: str) -> list[int]:
-    """Return the indices in the design matrix of a column of S; empty if the column is
-    redundant."""
+    """Return the design matrix columns of a column of S; empty if it is redundant."""
     return [k for k, (source, _) in enumerate(given.design.sources) if source == name]

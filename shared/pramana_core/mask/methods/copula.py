@@ -42,8 +42,7 @@ def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, rng: Randomness, limits: Limits, *, shuffled: bool) -> Masked:
-    """Return masked values: scores predicted from S plus noise with the covariance of the
-    copula."""
+    """Return masked values: scores predicted from S plus noise with the copula's covariance."""
     columns = (
         NumericColumn(column.name, normal_scores(column.values[:, None])[:, 0])
         if isinstance(column, NumericColumn) and not column.is_constant

@@ -17,8 +17,7 @@ from pramana_core.mixed import Floats
 
 
 def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by GADP (general additive data perturbation), Y ~ N(prediction from S, residual
-    covariance).
+    """Mask by GADP, general additive data perturbation: the linear prediction plus normal noise.
 
     Moments of (S, Y) equal the moments of (S, X) up to sampling error; Y is independent of X given
     S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
@@ -57,7 +56,6 @@ def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, noise: Floats, basis: Floats | None, limits: Limits) -> Masked:
-    """Return the linear prediction plus noise, orthogonal to the basis if one is given."""
     influence = hidden(influence_of(given.leverages, basis, columns=given.columns), limits)
     prediction = given.standard - given.standard_residuals
     return Masked(

@@ -27,8 +27,8 @@ FREEDOM, FITTED = 2.0, 0.1
 this share of the records, but always the freedom of the ridge itself."""
 
 ATTEMPTS, PATIENCE = 16, 8
-"""The maximum number of attempts to reduce the weights of lone records, and the attempt from which
-values that still weigh too much are replaced entirely."""
+"""The maximum number of attempts to reduce weights of lone records, and the attempt from which
+values that still weigh too much are replaced."""
 
 SURE = 1.0
 """The kernel is used if its errors are below the linear errors by this many standard errors."""
@@ -100,7 +100,7 @@ class FittedExpectation:
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
         """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X and kernel
-        eigenvectors.
+        eigenvectors, as many as n allows if `wide`.
 
         With `wide`, it has as many eigenvectors as n allows, otherwise fewer.
         """
@@ -130,8 +130,7 @@ class FittedExpectation:
         }
 
     def warnings(self, given: Inputs) -> tuple[Caution, ...]:
-        """Return cautions for the custodian about this expectation; they name columns but no
-        values."""
+        """Return cautions for the custodian about this expectation, without any values."""
         cautions = []
         uneven = explained(np.abs(self.residuals), self._spread(given))
         r2s = 1 - np.mean(self.residuals**2, axis=0)
@@ -160,12 +159,10 @@ class FittedExpectation:
         return tuple(cautions)
 
     def _r2(self, given: Inputs) -> Floats:
-        """Return lower limits of the left-out R2 of X on S, q numbers."""
         left_out = self.residuals / np.maximum(1 - self.own, ALONE)
         return explained(given.standard, given.standard - left_out)
 
     def _spread(self, given: Inputs) -> Floats:
-        """Return the left-out prediction of |r| from S for each record, n x q."""
         count = min(self.learned, given.records // NARROW)
         basis = np.column_stack([given.basis, self.fit.basis[:, :count]])
         sizes = np.abs(self.residuals)
@@ -174,8 +171,7 @@ class FittedExpectation:
 
 
 def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
-    """Learn E(X|S) within limits on own weights; landmarks are drawn by `rng`. Raises
-    MaskingError."""
+    """Learn E(X|S) within limits on own weights; `rng` draws landmarks. Raises MaskingError."""
     fit = fit_kernel(given.told, given.standard, rng, smooth=True)
     bounds, most = _bounds(given, limits)
     curved = np.ones(given.columns, dtype=np.bool_)
@@ -192,8 +188,7 @@ def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation
 
 
 def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
-    """Return the target and the maximum of the weight of each record's own value, n
-    numbers each."""
+    """Return the target and the maximum of each record's own weight, n numbers each."""
     max_leverage, max_told = limits.max_leverage, limits.max_told
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
@@ -212,8 +207,7 @@ def _with_squares(
     curved: npt.NDArray[np.bool_],
     most: Floats,
 ) -> FittedExpectation:
-    """Return the expectation with the squares and products that are significant in the
-    residuals."""
+    """Return the expectation with squares and products that are significant in residuals."""
     squares = squares_left(given, found.expectation, found.residuals)
     if not squares.names:
         return found
@@ -235,7 +229,6 @@ def _with_squares(
 
 
 def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
-    """Return whether the fit needs a smoother kernel, and a smoother kernel is possible."""
     added = float(found.freedom.max()) - given.basis.shape[1]
     free = added > MOST * given.records or bool(np.any(found.leverages > bounds))
     return free and found.learned > 0
@@ -315,7 +308,6 @@ def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
 
 
 def _with(basis: Floats, values: Floats) -> Floats:
-    """Return the basis, extended by columns that are scaled to variance 1 at most."""
     rest = residual(values, basis)
     lengths = np.linalg.norm(rest, axis=0)
     new = lengths > ROUNDING * np.sqrt(len(values))

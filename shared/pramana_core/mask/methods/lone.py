@@ -28,8 +28,7 @@ ALONE = 1e-6
 
 
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
-    """Return an orthonormal basis, to which noise is orthogonal, that leaves each record some
-    noise.
+    """Return an orthonormal basis to which noise is orthogonal; each record keeps some noise.
 
     The basis spans the base, n x b, and the vectors, n x m. The row of a lone record in the vectors
     is shortened until at most the share `TAKEN` of its noise variance is lost.
@@ -49,7 +48,6 @@ def with_vectors(base: Floats, vectors: Floats) -> Floats:
 
 
 def _beside(base: Floats, directions: Floats) -> Floats:
-    """Return the base, extended by the directions that are not close to it."""
     _, cosines, turn = np.linalg.svd(base.T @ directions)
     new = np.ones(directions.shape[1], dtype=np.bool_)
     new[: len(cosines)] = cosines <= CLOSE
@@ -58,8 +56,7 @@ def _beside(base: Floats, directions: Floats) -> Floats:
 
 
 def _directions(columns: Floats) -> Floats:
-    """Return nearly orthonormal columns with the same span, without rounding errors as
-    directions."""
+    """Return nearly orthonormal columns with the same span, without rounding errors."""
     values, turn = np.linalg.eigh(columns.T @ columns)
     kept = values > SMALLEST
     found: Floats = columns @ (turn[:, kept] / np.sqrt(values[kept]))

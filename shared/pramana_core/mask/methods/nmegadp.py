@@ -59,8 +59,7 @@ def nmegadp(
 
 
 def _copula_noise(relation: FittedExpectation, basis: Floats, rng: Randomness) -> Floats:
-    """Return noise, n x q, with the covariance of r and nearly its distributions and rank
-    dependence."""
+    """Return noise, n x q, with r's covariance and nearly its distributions and ranks."""
     scores = normal_scores(relation.residuals)
     normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
     return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)

@@ -28,10 +28,8 @@ NEW = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """The squares added to an expectation: their names, and an orthonormal basis, n x k.
-
-    The basis is orthogonal to S.
-    """
+    """The squares added to an expectation: their names, and an orthonormal basis, n x k. The basis
+    is orthogonal to S."""
 
     names: tuple[str, ...]
     basis: Floats = field(repr=False)
@@ -61,8 +59,7 @@ def no_squares(given: Inputs) -> Squares:
 
 
 def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
-    """Return the squares and products of S that have a significant slope in the
-    residuals, n x q."""
+    """Return the squares and products of S with a significant slope in residuals, n x q."""
     basis = basis_of(np.column_stack([given.basis, expectation]))
     names, found = [], []
     for name, values in _candidates(given):
@@ -81,7 +78,6 @@ def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squar
 
 
 def _candidates(given: Inputs) -> Iterator[tuple[str, Floats]]:
-    """Yield the squares of numeric columns of S, and the products of pairs of them."""
     sources = given.design.sources
     numeric = [
         place

@@ -1,5 +1,5 @@
 """Shared trees and global models as JSON, text and pictures.
 
-Readers of JSON check everything, because the sender is not trusted. The trees are defined in `tree`
-and the models in `global_models`.
+Readers of JSON check everything, because the sender is not trusted. See also `tree` and
+`global_models`.
 """

@@ -60,8 +60,7 @@ class ValuesDocument(DocumentPart):
 
 
 class IntervalDocument(DocumentPart):
-    """The condition that the attribute is above one number and at most another; null means no
-    limit."""
+    """The condition that a number is above a limit and at most another; null is no limit."""
 
     attribute: Label
     above: Number | None
@@ -216,8 +215,6 @@ def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
 
 
 class _Reader:
-    """A reader of conditions and trees that have the same schema."""
-
     def __init__(self, schema: TreeSchema) -> None:
         self.schema = schema
         self._codes = {
@@ -294,8 +291,7 @@ class _Reader:
 def tree_of_nodes(
     schema: TreeSchema, nodes: Sequence[LeafDocument | SplitDocument], where: str
 ) -> SharedTree:
-    """Return the tree of a list of nodes, each before its children. Raises ModelError,
-    LimitExceeded."""
+    """Return the tree of nodes, each before its children. Raises ModelError, LimitExceeded."""
     return _Reader(schema).tree(nodes, where)
 
 

@@ -36,7 +36,6 @@ def _below(node: Node) -> list[Node]:
 
 
 def _item(tree: SharedTree, node: Node, depth: int) -> Item:
-    """Return the picture item of a node, with the splits below it to a depth."""
     leaves = list(leaves_below(node))
     counts, unknown = _counts(tree, leaves)
     records = counts.sum() + unknown
@@ -67,7 +66,6 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
 
 
 def _others(tree: SharedTree, nodes: Sequence[Node]) -> Item:
-    """Return a picture item that stands for parts that are not drawn."""
     leaves = [leaf for node in nodes for leaf in leaves_below(node)]
     counts, unknown = _counts(tree, leaves)
     records = records_words(counts.sum() + unknown)
@@ -81,7 +79,6 @@ def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
 
 
 def _counts(tree: SharedTree, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
-    """Return the number of records of each class, and the number of records of unknown class."""
     counts, unknown = np.zeros(tree.schema.classes), 0.0
     for leaf in leaves:
         if leaf.distribution is None:

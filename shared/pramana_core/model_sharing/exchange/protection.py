@@ -89,11 +89,8 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return sentences that the owner should read before a tree is released.
-
-    They state what the paths meet and what they show (see `released_form`), or the epsilon of a
-    private tree.
-    """
+    """Return sentences that the owner should read before a tree is released. They state what the
+    paths meet and what they show (see `released_form`), or the epsilon of a private tree."""
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"

@@ -55,8 +55,7 @@ def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Conditi
 
 
 def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
-    """Return the class of a leaf with its count as text, and the counts of other classes
-    if known."""
+    """Return a leaf's class with its count as text, and counts of other classes if known."""
     label = schema.target.categories[leaf.label]
     words = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
     others = others_words(schema, leaf)
@@ -64,8 +63,7 @@ def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
 
 
 def others_words(schema: TreeSchema, leaf: Leaf) -> str:
-    """Return the counts of a leaf's other classes as text, largest first; "" if unknown
-    or all 0."""
+    """Return the counts of a leaf's other classes as text, largest first, or ""."""
     if leaf.distribution is None or not leaf.miss:
         return ""
     counts = {
@@ -82,16 +80,14 @@ def records_words(records: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text with thousands separators and six significant digits for
-    fractions."""
+    """Return a number as text with thousands separators; fractions have six digits."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.6g}"
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """Return a number as text with at least `digits` significant digits and all digits before the
-    point."""
+    """Return a number as text with some significant digits, and all before the point."""
     return number(float(f"{value:.{digits}g}"))
 
 

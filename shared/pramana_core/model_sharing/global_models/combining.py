@@ -37,8 +37,7 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 NUMBERS_AT_ONCE = 4_000_000
-"""The maximum size of a chunk of pseudo-data: records times the number of attributes and
-classes."""
+"""The maximum size of a chunk: pseudo-records times the number of attributes and classes."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,7 @@ def pooled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of several trees, one tree after another, each with its own random
-    stream.
+    """Yield the pseudo-data of trees, one after another, each with its own random stream.
 
     If the number of pseudo-records is given, it is divided in proportion to the trees' records.
     """
@@ -173,8 +171,7 @@ def labelled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, in which the votes of all trees decide the class of
-    a record."""
+    """Yield the pseudo-data of trees, with classes decided by the votes of all trees."""
     target = votes.schema.target
     for chunk in pooled_chunks(votes.trees, rng.spawn(1)[0], options, per_chunk):
         attributes = chunk.project(votes.schema.names)
@@ -183,10 +180,8 @@ def labelled_chunks(
 
 
 def together(tables: Sequence[MixedTable]) -> MixedTable:
-    """Return one table of the records of all tables, which have the same columns.
-
-    Raises ModelError: there is no table.
-    """
+    """Return one table of the records of all tables, which have the same columns. Raises
+    ModelError: there is no table."""
     if not tables:
         raise ModelError("There are no tables to combine.", where="tables")
     columns: list[Column] = []
@@ -209,7 +204,6 @@ def _learned(
     rng: np.random.Generator | None,
     on_step: Progress,
 ) -> tuple[GlobalModel, int]:
-    """Return the model learned from pseudo-data, and the number of pseudo-records."""
     chunks = []
     # Each tree uses its own schema, so that it draws no value unknown to its owner.
     for chunk in pseudo_chunks(trees, options, rng):
@@ -236,8 +230,7 @@ def _classes(table: MixedTable, schema: TreeSchema) -> npt.NDArray[np.intp]:
 def counting_people(
     model: GlobalModel, table: MixedTable, known: Callable[[MixedTable], Floats], people: float
 ) -> GlobalModel:
-    """Return a model of pseudo-records whose counts are scaled to the number of people they
-    represent.
+    """Return a model whose counts are of the people that pseudo-records represent.
 
     The class shares of a leaf become the mean class probabilities that `known` gives for its
     pseudo-records, because many pseudo-records would otherwise make it too confident. A naive Bayes

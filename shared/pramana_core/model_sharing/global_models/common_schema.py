@@ -20,8 +20,7 @@ from pramana_core.model_sharing.conditions import Condition, Values
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 
 FACTOR = 3.0
-"""Two owners' numeric ranges are suspicious if one is wider than the other by more than this
-factor."""
+"""Owners' numeric ranges are suspicious if their widths differ by more than this factor."""
 
 
 def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:
@@ -63,7 +62,6 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
 
 
 def _common(attributes: Mapping[str, Attribute]) -> Attribute:
-    """Return one attribute that covers the declarations of all owners."""
     name = next(iter(attributes.values())).name
     numbers = [a for a in attributes.values() if isinstance(a, NumericAttribute)]
     lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
@@ -80,8 +78,7 @@ def _common(attributes: Mapping[str, Attribute]) -> Attribute:
 
 
 def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return all labels. Each list must have more than half of its labels in the longest
-    list, too."""
+    """Return all labels, if each list has more than half of its labels in the longest."""
     longest = max(lists, key=lambda owner: len(lists[owner]))
     for owner, own in lists.items():
         if 2 * len(set(own) & set(lists[longest])) <= len(own):
@@ -97,10 +94,8 @@ def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
     """Return a warning if the numeric ranges of owners suggest different units, otherwise None.
-
     Ranges are suspicious if they share less than half of the narrower one, or if one is more than
-    `FACTOR` times as wide as the other.
-    """
+    `FACTOR` times as wide as the other."""
     for owner, one in ranges.items():
         for other, ends in ranges.items():
             widths = sorted(high - low for low, high in (one, ends))

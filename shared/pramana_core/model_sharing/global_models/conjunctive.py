@@ -1,4 +1,4 @@
-"""A conjunctive rule, grown by information gain and pruned by reduced error (Weka's
+"""Conjunctive rules, grown by information gain, pruned by reduced error (as Weka's
 ConjunctiveRule).
 
 The best condition lowers the entropy of the classes most, averaged over the records that the rule
@@ -30,8 +30,7 @@ _LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class RuleModel:
-    """A conjunctive rule, with class counts of the records that meet all its conditions and of the
-    others.
+    """A conjunctive rule, with class counts of records that meet all its conditions and of others.
 
     `covered` and `others` have these counts for all classes. Raises ModelError: counts are
     negative, are all 0 or are not one for each class, or a condition is on an unknown attribute.
@@ -59,13 +58,11 @@ class RuleModel:
             )
 
     def covers(self, table: MixedTable) -> npt.NDArray[np.bool_]:
-        """Return whether each of n records meets all conditions. Raises as
-        `GlobalModel.predict`."""
+        """Return whether each of n records meets all conditions. Raises as `predict`."""
         return meeting(self.schema.read(table), self.conditions)
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class codes of n records, in a tie the first. Raises as
-        `GlobalModel.predict`."""
+        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
@@ -116,7 +113,6 @@ def learn_rule(
 def _right(
     records: MixedTable, classes: Codes, rule: Conditions, growing: Codes, held_out: Codes
 ) -> int:
-    """Return how many of the held-out records a rule predicts correctly."""
     covered = meeting(records, rule)
     usual = int(np.argmax(np.bincount(classes[growing])))
     right = 0
@@ -155,8 +151,7 @@ def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> l
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A condition, and the entropy, in nats, that the classes of all records have given the
-    condition."""
+    """A condition, and the entropy of the classes given the condition, in nats."""
 
     name: str
     condition: Condition
@@ -171,7 +166,6 @@ def _best(
     known: dict[str, Condition],
     min_leaf: int,
 ) -> _Candidate | None:
-    """Return the best condition on an attribute, in a tie the first."""
     here, labels = column.rows(covered), classes[covered]
     number = len(everything)
     before = known.get(column.name)
@@ -205,7 +199,6 @@ def _best(
 
 
 def _below(column: NumericColumn, classes: Codes, number: int) -> tuple[Floats, Floats]:
-    """Return the thresholds, and the class counts of numbers up to each, thresholds x classes."""
     order = np.argsort(column.values, kind="stable")
     values = column.values[order]
     last = np.flatnonzero(values[1:] > values[:-1])

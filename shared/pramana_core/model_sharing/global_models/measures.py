@@ -40,10 +40,8 @@ def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
 
 
 def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
-    """Return the share of records for which two models predict the same class.
-
-    Raises ModelError, EmptyTable.
-    """
+    """Return the share of records for which two models predict the same class. Raises ModelError,
+    EmptyTable."""
     if one.schema.target != other.schema.target:
         raise ModelError("The two models do not predict the same classes.", where="target")
     _require_records(table)
@@ -57,7 +55,6 @@ def path_match(one: SharedTree, other: SharedTree) -> float:
 
 
 def _labels(schema: TreeSchema, path: Path) -> frozenset[object]:
-    """Return a path with names and labels, without conditions that all values meet."""
     return frozenset(
         (name, _named(schema, name, condition))
         for name, condition in path.conditions.items()

@@ -23,8 +23,7 @@ _SMOOTHING = 1.0
 """The pseudo-count that is added to each category in each class."""
 
 _OWN_WIDTH = 1e-9
-"""The share of the largest variance that is added to every variance, in case a class has
-one value."""
+"""The share of the largest variance added to each, because a class may have one value."""
 
 LEAST_VARIANCE = 1e-100
 """The minimum variance; the densities of smaller variances would overflow."""
@@ -75,8 +74,7 @@ class NaiveBayesModel:
                 )
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class codes of n records, in a tie the first. Raises as
-        `GlobalModel.predict`."""
+        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
@@ -121,7 +119,6 @@ def _shares(codes: Codes, size: int, classes: Codes, counts: Codes) -> CategoryS
 
 
 def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Normal:
-    """Return the mean and variance in each class; for an empty class, those of all records."""
     means, variances = [], []
     for code, count in enumerate(counts):
         own = values[classes == code] if count else values
@@ -132,7 +129,6 @@ def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Norm
 
 
 def _log_density(column: Column, density: Density) -> Floats:
-    """Return the log density of n values in each class, n x classes."""
     if isinstance(density, CategoryShares) and isinstance(column, CategoricalColumn):
         found: Floats = np.log(np.array(density.probabilities)).T[column.codes]
         return found

@@ -22,8 +22,7 @@ leaf has less influence."""
 
 @dataclass(frozen=True)
 class VotesModel:
-    """A classifier that adds up the class shares of the leaves that a record reaches in several
-    trees.
+    """A classifier that adds up the class shares of a record's leaves in several trees.
 
     A tree also votes, with full weight, on records with categories that its owner does not have
     (`in_schema`), so owners should declare the same categories. Raises ModelError: see
@@ -44,7 +43,6 @@ class VotesModel:
 
     @cached_property
     def _shares(self) -> tuple[Floats, ...]:
-        """The class shares of the leaves of each tree, leaves x classes."""
         found = []
         for tree in self.trees:
             counts = tree.class_counts + _SMOOTHING / self.schema.classes
@@ -61,6 +59,5 @@ class VotesModel:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class codes of n records, in a tie the first. Raises as
-        `GlobalModel.predict`."""
+        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
