@@ -99,7 +99,7 @@ class Design:
 
     @property
     def plan(self) -> Plan:
-        """The chosen plan over the reports of all owners. Raises OptionError: it has none."""
+        """The chosen plan over the reports of all owners. Raises OptionError: no plan."""
         if self.chosen.plan is None:
             raise OptionError(
                 f"Family {self.chosen.family} has no plan. {self.chosen.reason}",
@@ -141,7 +141,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables whose wanted tables with others all keep less than `LITTLE`."""
+        """The variables of which every wanted table with another keeps less than `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():

@@ -51,7 +51,7 @@ def mask_channel(needs: Requirements) -> Plan:
 
 
 def subset_selection(needs: Requirements) -> Plan:
-    """Return the plan with subset selection for each variable, or symmetric if as accurate."""
+    """Return the plan with subset selection or, if as accurate, symmetric channels."""
     return _each(needs, SubsetSelection.from_gamma)
 
 
@@ -134,7 +134,7 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
-    """Yield every family as name and builder; sampled families come with each useful set size.
+    """Yield every family as name and builder; sampled families appear once for each set size.
 
     With several owners, only sampled families are possible, because no owner has the whole record.
     """

@@ -180,7 +180,7 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets from which each record reports one (the largest over blocks)."""
+        """The number of sets of variables of which a record reports one (largest over blocks)."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property

@@ -1,4 +1,4 @@
 """Learners: they turn marginals into models, whose parameters have errors.
 
-A learner never sees a report, a matrix or a plan. `prediction` reads all models of a class.
+A learner never sees a report, a matrix or a plan. The module `prediction` reads all classifiers.
 """

@@ -267,6 +267,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return the squared class counts of each part, summed, over the part's size (gini)."""
+    """Return the gini score of each part, its squared class counts summed over its size."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

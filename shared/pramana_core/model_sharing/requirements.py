@@ -135,7 +135,8 @@ Tell = Literal["hits", "distribution"]
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
     """Return a tree whose leaves have only the counts that are released.
 
-    `tell` is "hits", for hits and misses (Sharkey 2.1), or "distribution", for all classes. Raises OptionError: the form is unknown. ModelError: a leaf has no distribution.
+    `tell` is "hits", for hits and misses (Sharkey 2.1), or "distribution", for all classes. Raises
+    OptionError: the form is unknown. ModelError: a leaf has no distribution.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":

@@ -47,7 +47,7 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 def share_kept(table: MarginalTable, strata: int) -> float:
     """Return the factor by which shrinkage multiplies a raw table's deviations from independence.
 
-    The table has axes (strata..., parents..., node). Parents and node are independent if so in each
+    The axes are (strata..., parents..., node). Independence is between parents and node, by
     stratum.
     """
     shape = table.counts.shape

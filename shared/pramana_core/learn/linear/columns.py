@@ -179,7 +179,7 @@ class DesignMatrix:
         return np.concatenate([[values.sum()], *parts])
 
     def second(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum of values times the outer product of the cell's row, (size, size)."""
+        """Return the sum of values times outer products of the cells' rows, (size, size)."""
         matrix = np.zeros((self.size, self.size))
         matrix[0] = matrix[:, 0] = self.first(cells, values)
         parts = list(zip(self.blocks, cells.columns, self.places, strict=True))

@@ -65,7 +65,7 @@ class CPDAG:
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return a structure of the class (Dor and Tarsi 1992). Raises StructureError: none."""
+        """Return a structure of the class (Dor and Tarsi 1992), or raise StructureError."""
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
         adjacent = {node: set(self.adjacent(node)) for node in parents}

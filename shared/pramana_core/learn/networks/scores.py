@@ -163,7 +163,7 @@ class LikelihoodJudge:
         return sum(self._contest(node, first[node], second[node]) for node in changed)
 
     def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return the gain of some parents over others on one table; -inf if it is too large."""
+        """Return the gain of some parents over others; -inf if their table is too large."""
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
             return -math.inf

@@ -116,7 +116,7 @@ def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floa
 
 
 def measured(counts: RuleCounts, z: float, *, population: bool) -> tuple[RuleEstimates, ...]:
-    """Return all four measures of rules; the arguments are as for `confidences`.
+    """Return the supports, confidences, lifts and leverages of rules; see `confidences`.
 
     For shrunk counts, intervals are those before shrinkage, widened to contain the estimates.
     """

@@ -96,7 +96,7 @@ def information(split: Split, tree: DecisionTree) -> str:
 
 
 def likelihood_test(split: Split, tree: DecisionTree) -> str:
-    """Return text on the test of a question; "" in a tree through a model, without tests."""
+    """Return text on the test of a question; "" if the tree's counts come from a model."""
     if tree.through is not None:
         return ""
     tried = f" (best of {split.tried})" if split.tried > 1 else ""

@@ -80,14 +80,14 @@ def records_words(records: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text with thousands separators; fractions have six digits."""
+    """Return a number as text with thousands separators; fractions get six significant digits."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.6g}"
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """Return a number as text with some significant digits, and all before the point."""
+    """Return a number as text; digits before the point are kept even beyond `digits`."""
     return number(float(f"{value:.{digits}g}"))
 
 

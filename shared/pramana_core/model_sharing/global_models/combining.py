@@ -230,7 +230,7 @@ def _classes(table: MixedTable, schema: TreeSchema) -> npt.NDArray[np.intp]:
 def counting_people(
     model: GlobalModel, table: MixedTable, known: Callable[[MixedTable], Floats], people: float
 ) -> GlobalModel:
-    """Return a model whose counts are of the people that pseudo-records represent.
+    """Return a model whose leaves count the people represented, not the pseudo-records.
 
     The class shares of a leaf become the mean class probabilities that `known` gives for its
     pseudo-records, because many pseudo-records would otherwise make it too confident. A naive Bayes

@@ -78,7 +78,6 @@ def _common(attributes: Mapping[str, Attribute]) -> Attribute:
 
 
 def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return all labels, if each list has more than half of its labels in the longest."""
     longest = max(lists, key=lambda owner: len(lists[owner]))
     for owner, own in lists.items():
         if 2 * len(set(own) & set(lists[longest])) <= len(own):
