@@ -141,7 +141,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables of which every wanted table with another keeps less than `LITTLE`."""
+        """The variables without a table with another variable that keeps at least `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():

@@ -180,7 +180,7 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets of variables of which a record reports one (largest over blocks)."""
+        """The number of sets of variables; a record reports one set (largest over the blocks)."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property

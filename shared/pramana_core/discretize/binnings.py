@@ -113,7 +113,7 @@ def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) 
 
 
 def number_label(value: float) -> str:
-    """Return a number as it is written in the labels of groups."""
+    """Return a number in the form that labels of groups use."""
     return str(int(value)) if value == int(value) else repr(value)
 
 

@@ -132,7 +132,7 @@ def _rank(condition: Condition) -> float:
 
 
 ALL_OF = 8
-"""The maximum number of categories of which all subsets are tried, which makes 127 splits."""
+"""The maximum number of categories for all subsets to be tried, which makes 127 splits."""
 
 
 def subsets(table: Floats) -> Floats:

@@ -35,7 +35,7 @@ MOST_TRIED = 200
 """The maximum number of sets of siblings of one size that are tried, least loss of hits first."""
 
 LARGEST_SET = 3
-"""The largest number of siblings of which sets are tried; beyond it, siblings are added by loss."""
+"""The largest number of siblings whose sets are tried; beyond it, siblings are added by loss."""
 
 LONGEST = 50
 """The maximum number of intervals on each side of a violating interval that are tried."""

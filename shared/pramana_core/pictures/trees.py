@@ -114,7 +114,7 @@ class TreePicture:
         self.height = self._bottom + (20 if foot else 0)
 
     def parts(self) -> Iterator[Shape]:
-        """Yield the shapes of which the picture consists."""
+        """Yield the shapes of the picture."""
         if self._title:
             yield Text(MARGIN, MARGIN + 13, self._title, _NAME, "#222", bold=True)
         yield Group([self._legend], place=(0, 24 if self._title else 0))

@@ -44,7 +44,7 @@ def summary(model: BayesClassifier) -> str:
 
 
 def given(parents: tuple[str, ...]) -> str:
-    """Return the parents of an attribute other than the class as text; "" if there are none."""
+    """Return the parents of an attribute other than the class as text; "" if it has no others."""
     return f" given {', '.join(parents)}" if parents else ""
 
 

@@ -89,7 +89,7 @@ def learn_rule(
     """Learn a conjunctive rule from n records.
 
     A condition requires one category, or a number on one side of a threshold. As in Weka, a third
-    of the records, drawn with `seed`, is held out, and the rule keeps its first conditions as long
+    of the records, drawn with `seed`, is set aside, and the rule keeps its first conditions as long
     as they predict these records best. `min_leaf` is the minimum number of covered records and of
     other records. Raises as `learn_global`.
     """
