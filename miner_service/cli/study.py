@@ -11,7 +11,6 @@ import typer
 
 from miner_service.cli.handing_over import (
     require_absent,
-    require_writable,
     where_it_is,
     write_secret,
 )
@@ -224,12 +223,13 @@ def gateway(
     name: StudyName,
     gateway: Annotated[str, typer.Option("--name", help="The gateway's name.")],
     token_file: Annotated[
-        Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+        Path | None,
+        typer.Option(help="Write the token to this new file (mode 0600) instead of showing it."),
     ] = None,
 ) -> None:
     """Issue a token with which a gateway can only submit reports of single records."""
     if token_file is not None:
-        require_writable(token_file, "token-file")
+        require_absent([token_file], "token-file")
     issued = _issue(services, name, gateway, "gateway")
     if token_file is not None:
         write_secret(token_file, issued.token)

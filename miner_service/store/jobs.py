@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import new_id
@@ -16,6 +17,8 @@ from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
 from pramana_core.errors import Conflict, LimitExceeded
 from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
 from pramana_core.wire.services import ProblemDetail
+
+log = logging.getLogger("miner_service.jobs")
 
 
 def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
@@ -85,8 +88,14 @@ _LONGEST = 500
 def add_line(
     session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
 ) -> None:
-    """Add a line to a job's log, by default for its last run."""
-    session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
+    """Add a line to a job's log, by default for its last run, and to this process's log."""
+    run = attempt or row.attempt
+    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
+    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
+
+    @event.listens_for(session, "after_commit", once=True)
+    def _committed(_session: Session) -> None:
+        log.info("job", extra=fields)
 
 
 UNFINISHED = ("queued", "running")

@@ -49,7 +49,7 @@ class NetworkSimulation:
     time.
     """
 
-    name = "bayes-net"
+    name = "bayes-net-structure"
 
     def __init__(
         self,

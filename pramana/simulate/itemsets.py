@@ -79,7 +79,7 @@ def _compared(truth: Supports, found: Supports) -> tuple[int, int, float, float,
 class RulesSimulation:
     """Mines every run's reports and compares with the frequent itemsets of its true records."""
 
-    name = "rules"
+    name = "association-rules"
 
     def __init__(self, trials: Trials, mining: RuleOptions, estimator: Estimator) -> None:
         self.mining, self.estimator = mining, estimator

@@ -13,7 +13,6 @@ from pramana.simulate.commands.settings import options_as_typed
 from pramana_core.errors import EstimationError, OptionError, UnknownVariable
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console
-from pramana_core.ties import exceeds
 
 if TYPE_CHECKING:
     from pramana.simulate.sources import Source
@@ -147,6 +146,7 @@ class Setup:
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.study import Trials
         from pramana_core.design import gamma_of_central, require_gamma
+        from pramana_core.ties import exceeds
 
         self._require_randomization()
         source = self._source()

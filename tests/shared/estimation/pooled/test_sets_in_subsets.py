@@ -9,6 +9,7 @@ import pytest
 
 from pramana_core.channels import (
     RESOLUTION,
+    SUBSETS,
     Choice,
     Coordinated,
     Sampled,
@@ -16,6 +17,8 @@ from pramana_core.channels import (
     Symmetric,
     set_channel,
 )
+from pramana_core.design.families import sampled as sampled_sets
+from pramana_core.design.requirements import Requirements
 from pramana_core.domain import Domain
 from pramana_core.errors import ChannelError, PlanError
 from pramana_core.estimation import pooled_laws as laws
@@ -24,6 +27,7 @@ from pramana_core.estimation.pooled_readings import Decoder, Reading, Readings
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import grouped
 from pramana_core.plan import Block, Plan
+from pramana_core.privacy.accuracy import largest_proportion_se
 from pramana_core.progress import no_cancel
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.lengths import repetitions
@@ -61,15 +65,17 @@ class ExpectedSets:
 
     records = 1.0
 
-    def counted(self, _asked, _tick):
+    def __init__(self, plan):
+        self._channel = plan.blocks[0].channel
+
+    def counted(self, _query, _tick):
         found = {}
-        for choice in CHANNEL.choices:
+        for choice in self._channel.choices:
             sizes = [SIZES[axis] for axis in choice.axes]
             law = choice.channel.apply(margin(choice.axes).ravel(), 0) * choice.weight / RESOLUTION
-            if choice.channel.tags:
-                found[3, *choice.axes] = law.reshape(choice.channel.tags, *sizes)
-            else:
-                found[choice.axes] = law.reshape(sizes)
+            tags = choice.channel.tags
+            key = (3, *choice.axes) if tags else choice.axes
+            found[key] = found.get(key, 0) + law.reshape((tags, *sizes) if tags else sizes)
         return found
 
 
@@ -92,9 +98,23 @@ def reported(rng, records):
     return ReportedCounts(columns, PLAN.reported_sizes)
 
 
+def designed(owners):
+    """The plan of owners together, whose subsets are theirs alone."""
+    needs = Requirements(
+        DOMAIN, GAMMA, (), tuple((own, tuple(own)) for own in owners), subsets=True
+    )
+    sets = [tuple("abc"[axis] for axis in axes) for axes in (*SETS, (0,), (2,))]
+    study = StudyPlan.of(sampled_sets(sets)(needs), needs.owners)
+    assert {part.channel.tags for one in study.sets for part in one.parts} == {0, SUBSETS}
+    return study.together
+
+
 @pytest.mark.parametrize("asked", ["a", "b", "c", "ab", "ba", "ca", "cb"])
-def test_expected_reports_give_the_truth(asked):
-    readings = Readings([(ExpectedSets(), PLAN)], DOMAIN, no_cancel).of(tuple(asked))
+@pytest.mark.parametrize("owners", [("abc",), ("ab", "c")], ids=len)
+def test_expected_reports_give_the_truth(asked, owners):
+    """Of two owners the variable a is also reported by symmetric channels, with c."""
+    plan = PLAN if len(owners) == 1 else designed(owners)
+    readings = Readings([(ExpectedSets(plan), plan)], DOMAIN, no_cancel).of(tuple(asked))
     axes = ["abc".index(name) for name in asked]
     wanted = margin(axes).transpose(np.argsort(np.argsort(axes)))
     np.testing.assert_allclose(readings.shares, wanted.ravel(), atol=1e-12)
@@ -139,6 +159,36 @@ def test_the_stated_variance_is_that_of_the_listed_channel(kept):
     np.testing.assert_allclose(np.diag(spread), exact, rtol=0.03)
     assert stated.precision == pytest.approx(Decoder.of(None, weights).precision, rel=0.02)
     np.testing.assert_allclose(spread.sum(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["a", "c"])
+def test_the_error_of_a_plan_is_that_of_the_worst_truth(name):
+    channel = SubsetSelection.from_gamma(48, GAMMA)
+    pair = (DOMAIN["a"], DOMAIN["c"])
+    sets = (Choice((0, 1), RESOLUTION // 2, channel),)
+    stated = largest_proportion_se(Block(pair, Sampled((6, 8), sets)), name, 1000)
+    gone = 1 if name == "a" else 0
+    weights = channel.decoder().reshape(6, 8, -1).sum(axis=gone)
+    moments = np.square(weights) @ channel.matrix().T
+    cells = np.indices((6, 8))[1 - gone].ravel()
+    shares = np.linspace(0, 1, 1001)
+    worst = max(
+        (shares * row[cells == j].mean() + (1 - shares) * row[cells != j].mean() - shares**2).max()
+        for j, row in enumerate(moments)
+    )
+    # Half of the records report.
+    assert stated == pytest.approx(math.sqrt(worst / 500), rel=0.02)
+
+
+def test_margins_of_a_pair_vary_together_as_their_cells_do(monkeypatch):
+    monkeypatch.setattr(laws, "SEPARATED_CELLS", 0)
+    pair = laws.Laws([(ExpectedSets(PLAN), PLAN)], DOMAIN).separate(("a", "c"))
+    law = margin((0, 2))
+    (reading,) = pair.pooled.readings
+    spread = reading.spread(law.ravel()).reshape(*law.shape, *law.shape).sum(axis=(1, 2))
+    one, other = (side.per_record[key] for side, key in zip(pair.sides, reading.alone, strict=True))
+    both = pair._noise(law)[2]
+    np.testing.assert_allclose(both, one * other * reading.records * spread, atol=1e-12)
 
 
 @pytest.mark.slow
