@@ -359,10 +359,10 @@ def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
 
 
 def rules_worth(options: RuleOptions, rules: Sequence[Rule], minimum_confidence: float) -> Worth:
-    """Return how many rules show more than chance: the interval of their lift excludes 1.
+    """Return an assessment of rules: how many show more than chance, as their lift differs from 1.
 
-    It is compared with the number expected by chance, if rules with the same supports and errors
-    had independent sides but reached the thresholds.
+    The count is compared with the count expected by chance, for rules with the same supports and
+    errors whose two sides are independent.
     """
     shown = sum(low > 1 or high < 1 for low, high in (rule.lift_interval for rule in rules))
     chance, alone = (1 - options.confidence) * len(rules), 0.0

@@ -172,7 +172,7 @@ def recommend(
 ) -> Recommendation:
     """Find the relationships of a table and name the simplest method that keeps them.
 
-    S and X are as for `inputs`. `rng` draws landmarks, and `RECORDS` of more records.
+    S and X are as for `inputs`. `rng` draws landmarks and, from a larger table, `RECORDS` records.
     """
     given = inputs(S, X)
     if given.records > RECORDS:

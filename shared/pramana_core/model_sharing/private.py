@@ -85,8 +85,7 @@ def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
 
 @dataclass(frozen=True)
 class PrivateTree:
-    """A tree for which replacing one record changes no probability by more than the factor
-    e^epsilon.
+    """A tree; replacing one record changes no tree's probability by more than the factor e^epsilon.
 
     `noised` has the counts with noise, leaves x classes. `tree` has the same counts, with 0 instead
     of negative counts.

@@ -95,7 +95,7 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """A link to insert or delete; `given` are the child's other parents, `turned` get directed."""
+    """A link to insert or delete, with the child's other parents `given` and the links `turned`."""
 
     kind: Literal["insert", "delete"]
     parent: str

@@ -68,7 +68,7 @@ def learn_structure(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LearnedStructure:
-    """Learn the parents of each variable; of equal moves, the order of the variables decides.
+    """Learn the parents of each variable; ties are decided by the order of the variables.
 
     `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
     bootstrap samples, seeded by `seed`, give each link its confidence. Raises OptionError:

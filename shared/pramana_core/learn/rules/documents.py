@@ -79,7 +79,7 @@ def write_findings(
 
 
 def read_findings(document: Mapping[str, Any]) -> RuleFindings:
-    """Read the data of `write_findings`; variables that are not listed come from the items.
+    """Read the data of `write_findings`; if they list no variables, the items define them.
 
     Raises InputError: the data are not such a document. DomainError, UnknownVariable,
     UnknownCategory, OptionError: parts of the document contradict each other or the limits.

@@ -207,7 +207,7 @@ def _with_squares(
     curved: npt.NDArray[np.bool_],
     most: Floats,
 ) -> FittedExpectation:
-    """Return the expectation with squares and products that are significant in residuals."""
+    """Return the expectation with squares and products added that are significant in residuals."""
     squares = squares_left(given, found.expectation, found.residuals)
     if not squares.names:
         return found
