@@ -108,13 +108,13 @@ def _archive(state: Path, file: IO[bytes], now: datetime) -> int:
 def restore(file: Path, state: Path, passphrase: str) -> datetime:
     """Restore a backup into a new state directory; return the time of the backup.
 
-    Raises OptionError, StorageFull; Conflict if the directory is not empty.
+    Raises OptionError, StorageFull, and Conflict if the directory already has content.
     """
     if state.exists() and any(state.iterdir()):
         raise Conflict(
-            f"{state} exists and has content; nothing was restored.",
+            f"{state} already has content. Nothing was restored.",
             where="state",
-            remedy="If it is damaged, move it away and restore again.",
+            remedy="If the directory is damaged, move it to another place and restore again.",
         )
     folder = state.parent / f".{state.name}.{secrets.token_hex(8)}"
     try:

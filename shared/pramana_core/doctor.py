@@ -115,7 +115,7 @@ def check_clock(date: str | None, now: datetime, whose: str) -> str:
 def check_end(
     end: datetime | None, now: datetime, what: str, kind: type[PramanaError], remedy: str
 ) -> str:
-    """Check that something stays valid for `WARN_DAYS`. Raises an error of the class `kind`."""
+    """Check that a thing stays valid for more than `WARN_DAYS`. Raises an error of class `kind`."""
     if end is None:
         return f"{what} is valid; its end is unknown."
     if end > now + timedelta(days=WARN_DAYS):
@@ -125,7 +125,7 @@ def check_end(
 
 
 def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
-    """Check when the certificates in PEM files end. Raises ConfigError; NotChecked if none."""
+    """Check when the certificates in PEM files expire. Raises ConfigError; NotChecked if none."""
     lines = [
         check_certificate(path.read_bytes(), now, f"The {what} {path}")
         for what, path in files.items()
@@ -137,7 +137,7 @@ def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
 
 
 def check_certificate(content: bytes, now: datetime, what: str) -> str:
-    """Check when the first certificate in a PEM file ends. Raises ConfigError."""
+    """Check when the first certificate in a PEM file expires. Raises ConfigError."""
     from cryptography import x509
 
     try:
@@ -149,7 +149,7 @@ def check_certificate(content: bytes, now: datetime, what: str) -> str:
 
 
 def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
-    """Check the free bytes on a folder's disk and on the audit log's disk. Raises StorageFull."""
+    """Check the free bytes on the disks of a folder and of the audit log. Raises StorageFull."""
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if free < needed:
@@ -163,7 +163,7 @@ def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
 
 
 def check_limits(open_files: int, file_bytes: int) -> str:
-    """Check this process's limits on open files and on the size of a file. Raises LimitExceeded."""
+    """Check the limits of this process on open files and file sizes. Raises LimitExceeded."""
     for limit, needed, what, option in (
         (resource.RLIMIT_NOFILE, open_files, "open files", "-n"),
         (resource.RLIMIT_FSIZE, file_bytes, "bytes in a file", "-f"),

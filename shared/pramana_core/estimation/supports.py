@@ -74,7 +74,6 @@ class TabulatedSupports:
     def _by_variables(
         self, itemsets: Indices
     ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
-        """Yield (rows, variables, cells) of itemsets over equal variables. Raises LimitExceeded."""
         domain = self.marginals.domain
         variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
         codes = np.array([code for _, code in self.items])[itemsets]

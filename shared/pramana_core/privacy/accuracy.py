@@ -65,7 +65,9 @@ def _pooled_variance(block: Block, name: str) -> float:
             alone = choice.channel.restrict(sizes, kept)
             mixture = None if alone is None else alone.inverse_mixture
             if mixture is None:
-                raise LimitExceeded(f"The errors of {name!r} in some sets have no closed form.")
+                raise LimitExceeded(
+                    f"The error of {name!r} in some of the sets has no closed form."
+                )
             worst = _largest_of_mixture(*mixture)
         precision += choice.weight / RESOLUTION / worst
     return 1 / precision
