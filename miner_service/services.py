@@ -47,7 +47,7 @@ class Services:
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
     """Limits how many parts are checked at the same time, because a check needs memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
-    """A lock held while a release's columns are built, because that needs much memory."""
+    """The lock on building a release's columns, which needs much memory."""
 
     def __post_init__(self) -> None:
         load = self.segments.data_path

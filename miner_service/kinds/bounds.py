@@ -65,7 +65,7 @@ class Extent(NamedTuple):
 
 
 def weighs_reports(spec: CountsSpec) -> bool:
-    """Whether the estimator uses single reports, each of which must then have all variables."""
+    """Whether the estimator uses single reports, and therefore only those with all variables."""
     return spec.estimator in ("moment", "sum")
 
 
