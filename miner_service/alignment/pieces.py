@@ -60,7 +60,7 @@ class RecordSet:
     def pieces(
         self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
     ) -> list[Places]:
-        """Split the records, given their count in each release, into pieces of at most `most`."""
+        """Split the records, given their count in each release, into pieces of `most` or fewer."""
         if self.present is None:
             return [
                 ((start, min(start + most, records[0])),) * len(self.releases)

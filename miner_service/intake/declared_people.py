@@ -79,7 +79,7 @@ def _check_different(services: Services, session: Session, study: str) -> People
 
 
 def _why_unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
-    """Return why different pseudonyms do not show different people; None if they do."""
+    """Return why different pseudonyms may belong to one person; None if they cannot."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each."
     if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unstated)}):

@@ -76,7 +76,6 @@ def _steps_of_owners(
 
 
 def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
-    """Return whether owners that may share people can still agree, as nothing is released."""
     begun = select(ReleaseRow.id).where(
         ReleaseRow.study == row.name, ReleaseRow.state != "withdrawn"
     )

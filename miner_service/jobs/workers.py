@@ -19,7 +19,7 @@ _STOP_SECONDS = 10.0
 
 
 class WorkerPool:
-    """The workers of a service. With this class, they all run on other machines."""
+    """The workers of a service, for workers on other machines; the base of `LocalWorkers`."""
 
     def __init__(self, services: Services) -> None:
         self._database = services.database

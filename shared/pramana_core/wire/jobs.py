@@ -1,7 +1,8 @@
 """Jobs: a message for each kind of job that the miner runs, and the state of a job.
 
-A job is a learning task and the records that it uses. Sessions of owners use only the task. This
-module does not load the mathematics, so the options of learners are separate classes.
+A job is a learning task and the records that it uses. When owners learn without a miner, they agree
+on the task alone. This module does not load the mathematics, so the options of learners are
+separate classes.
 """
 
 from __future__ import annotations

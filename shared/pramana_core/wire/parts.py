@@ -284,7 +284,7 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
     lengths = {len(codes) for codes in part.columns.values()}
     if lengths != {len(part.keys)}:
         raise PartInvalid(
-            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} values."
+            f"The part has {len(part.keys)} pseudonyms, but columns with {sorted(lengths)} values."
         )
     keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
     _require_ascending(keys)

@@ -218,7 +218,7 @@ class StudyPrivacy(Message):
 
     @property
     def people_said(self) -> str:
-        """A sentence on the study's declaration of its people, and a person's resulting loss."""
+        """A sentence on the declaration about the owners' people, and on a person's loss."""
         claim = f"The study says that its owners {holding(self.people)}"
         if self.people != "different" or self.at_several is None:
             return f"{claim}: {meaning(self.people)}."
