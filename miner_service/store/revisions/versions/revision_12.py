@@ -10,9 +10,9 @@ down_revision = "11"
 def upgrade() -> None:
     """Add the columns of the budget. A study from schema 11 has no central budget."""
     columns = (
-        sqlalchemy.Column("max_central_epsilon", sqlalchemy.Float()),
+        sqlalchemy.Column("max_central_epsilon", sqlalchemy.Double()),
         sqlalchemy.Column(
-            "central_delta", sqlalchemy.Float(), nullable=False, server_default="1e-8"
+            "central_delta", sqlalchemy.Double(), nullable=False, server_default="1e-8"
         ),
         sqlalchemy.Column("central_records", sqlalchemy.Integer()),
     )
