@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import new_id
 from miner_service.store.people import no_such
+from miner_service.store.queue import add_line, queue_again
 from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
 from pramana_core.errors import Conflict, LimitExceeded
@@ -77,29 +78,6 @@ def find_model(session: Session, identifier: str) -> ModelRow:
     if row is None:
         raise no_such("model")
     return row
-
-
-_LONGEST = 500
-
-
-def add_line(
-    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
-) -> None:
-    """Add a line to a job's log, by default for its last run."""
-    session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
-
-
-UNFINISHED = ("queued", "running")
-
-
-def queue_again(row: JobRow) -> None:
-    """Put a job back into the queue as a new attempt."""
-    row.state = "queued"
-    row.attempt += 1
-    row.progress = 0.0
-    row.problem = None
-    row.finished = None
-    row.lease = None
 
 
 def create_job(

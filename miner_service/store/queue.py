@@ -11,10 +11,31 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.jobs import UNFINISHED, add_line, queue_again
-from miner_service.store.schema import JobRow, ModelRow, SupervisorRow
+from miner_service.store.schema import JobLogRow, JobRow, ModelRow, SupervisorRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
+
+_LONGEST = 500
+
+
+def add_line(
+    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
+) -> None:
+    """Add a line to a job's log, by default for its last run."""
+    session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
+
+
+UNFINISHED = ("queued", "running")
+
+
+def queue_again(row: JobRow) -> None:
+    """Put a job back into the queue as a new attempt."""
+    row.state = "queued"
+    row.attempt += 1
+    row.progress = 0.0
+    row.problem = None
+    row.finished = None
+    row.lease = None
 
 
 def finish(
