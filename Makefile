@@ -104,6 +104,10 @@ $(BENCH_STAMP): $(BENCH_AT)/peers.lock
 bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in an environment of their own (bench-out/)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
 
+.PHONY: compose
+compose: ## rehearse all containers from nothing, kills included (root, Debian, mmdebstrap; else skipped)
+	$(PYTHON) -u deploy/engine.py deploy/rehearse.py
+
 .PHONY: load
 load: $(STAMP) ## owners who upload at once, beside a plain server; memory while clients hold bodies open
 	$(BIN)/python -m benchmarks.load
@@ -112,6 +116,7 @@ load: $(STAMP) ## owners who upload at once, beside a plain server; memory while
 rooms: $(STAMP) ## draw the rooms again from the imports (docs/rooms.md)
 	$(BIN)/python -m docs.rooms
 	$(BIN)/python -m docs.job_options
+	$(BIN)/python -m docs.error_codes
 
 .PHONY: docs
 docs: $(STAMP) ## the site with guides and reference, in site/ (read it with any browser)

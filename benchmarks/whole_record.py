@@ -31,6 +31,7 @@ import pandas as pd
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp import census
+from pramana.simulate.commands.cli import CLASSIFIERS
 from pramana_core.terminal import console
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -127,7 +128,7 @@ def arguments_of(command: Command, data: Path, scratch: Path) -> list[str]:
     """Return all arguments after `pramana simulate`."""
     path = source_of(command, data, scratch)
     arguments = command.arguments(path)
-    if command.learner in ("tree", "linear", "classifier") and "--target" not in arguments:
+    if command.learner in CLASSIFIERS and "--target" not in arguments:
         variables = re.findall(r"^variable\s+(\S+)", path.read_text("utf-8"), re.MULTILINE)
         arguments += ["--target", variables[0]]
     return arguments
@@ -164,9 +165,9 @@ def _spent() -> float:
 
 def _figures(answer: Found) -> Found:
     kept: Found = {"design": answer["setting"]["design"]}
-    if answer["learner"] == "rules":
+    if answer["learner"] == "association-rules":
         return kept | {"by_length": answer["by_length"]}
-    if answer["learner"] == "bayes-net":
+    if answer["learner"] == "bayes-net-structure":
         means = {"randomized": answer["mean"], "clean": answer["clean"]["mean"]}
         return kept | {"links": answer["true_links"]} | means
     return kept | {key: answer[key] for key in ("accuracy", "clean_accuracy", "majority")}

@@ -39,14 +39,14 @@ core.errors core.pictures core.progress core.spellings core.text_files core.ties
 pramana.errors core.domain
 core.channels
 core.cells core.encoding core.full_disks core.kernels core.opening
-owner_agent.healthcheck miner_service.healthcheck
+owner_agent.healthcheck miner_service.healthcheck miner_service.logs
 core.mixed
 core.discretize core.marginals core.plan core.terminal
 core.audit core.determined core.learn.common
 core.kernel_regression core.privacy
 owner_agent.state core.estimation core.learn.rules core.mask.core
 core.mask.measures core.mask.methods core.model_sharing core.pages core.report
-core.learn.networks core.study_plan
+core.doctor core.learn.networks core.study_plan
 core.design core.mask
 core.regression
 core.learn.bayes_classifier
@@ -65,7 +65,7 @@ pramana.demo
 miner_service.services
 owner_agent.report pramana.simulate
 miner_service.intake owner_agent.design
-owner_agent.peer.exchange pramana.frames pramana.simulate.commands
+owner_agent.doctor owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 miner_service.jobs miner_service.backup owner_agent.peer
 pramana.exchange pramana.showing
 miner_service.http.access owner_agent.pages pramana.reporting
@@ -75,7 +75,7 @@ owner_agent.__main__
 miner_service.http.endpoints pramana.estimators pramana.masking
 miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving
-miner_service.checking
+miner_service.checking miner_service.doctor
 miner_service.cli pramana.study_command
 miner_service.__main__ pramana.cli
 pramana.__main__

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.store.durable import file_sha256, settle, storing
-from miner_service.store.identity import require_one_store
+from miner_service.store.identity import note_backup, require_one_store
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import part_name
@@ -121,6 +121,8 @@ def _back_up(services: Services, folder: Path, links: Path, progress: Progress) 
     listing = {"format": FORMAT, "made": made, "files": digests}
     scratch.write_text(json.dumps(listing, indent=1) + "\n", encoding="utf-8")
     settle(scratch, folder / LIST)
+    with services.database.write() as session:
+        note_backup(session, services.now())
     return BackupSummary(made, rows, len(files))
 
 

@@ -8,10 +8,11 @@ from pramana_core.errors import NotReady
 
 READY = "http://127.0.0.1:8000/readyz"
 _SECONDS = 4.0
+_REMEDY = "Check that the service runs, and its log, address and proxy."
 
 
-def require_healthy(url: str = READY) -> None:
-    """Check that a URL of the miner returns status 200. Raises NotReady."""
+def require_healthy(url: str = READY) -> str | None:
+    """Check that a URL of the miner returns status 200; return its Date header. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -30,8 +31,10 @@ def require_healthy(url: str = READY) -> None:
             connection = HTTPConnection(host, timeout=_SECONDS)
         with closing(connection):
             connection.request("GET", path)
-            status = connection.getresponse().status
+            response = connection.getresponse()
+            status, date = response.status, response.getheader("Date")
     except (OSError, HTTPException, ValueError) as error:
-        raise NotReady(f"{url} does not answer: {error}.", where="url") from None
+        raise NotReady(f"{url} does not answer: {error}.", where="url", remedy=_REMEDY) from None
     if status != 200:
-        raise NotReady(f"{url} returns status {status}.", where="url")
+        raise NotReady(f"{url} returns status {status}.", where="url", remedy=_REMEDY)
+    return date

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from miner_service.logs import LogFormat
 from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.text_files import read_text
@@ -223,6 +224,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     allow_remote: bool = False
+    log_format: LogFormat = LogFormat.TEXT
     limits: Limits = field(default_factory=Limits)
     quotas: Quotas = field(default_factory=Quotas)
     tokens: TokenSettings = field(default_factory=TokenSettings)

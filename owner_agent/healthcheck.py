@@ -1,4 +1,4 @@
-"""Whether the agent's pages answer, asked without heavy imports: an engine asks often."""
+"""A health check of the agent's pages. Container engines run it often, so it imports little."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SECONDS = 4.0
 
 
 def require_healthy(port: int = PORT) -> None:
-    """Check that an agent on this machine answers. Raises NotReady."""
+    """Check that the agent on this machine responds at a port. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException
 
     try:
@@ -23,4 +23,4 @@ def require_healthy(port: int = PORT) -> None:
             f"The agent does not answer on port {port}: {error}.", where="port"
         ) from None
     if status != 200:
-        raise NotReady(f"The agent on port {port} answers {status}.", where="port")
+        raise NotReady(f"The agent on port {port} answers with status {status}.", where="port")

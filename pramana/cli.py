@@ -159,7 +159,7 @@ EXAMPLES = {
     "demo": "demo --seed 1",
     "study run": "study run bayes-classifier --target class --set model=naive-bayes --wait",
     "reproduce": "reproduce ma-3.1 --quick",
-    "simulate": "simulate tree --table adult.csv --target income --p 0.2",
+    "simulate": "simulate decision-tree --table adult.csv --target income --p 0.2",
     "study fetch": "study fetch m-35bca85286a7 --out classifier.json",
     "study predict": "study predict m-35bca85286a7 held-out.csv --record-id id",
     "study show": "study show --json",

@@ -158,7 +158,6 @@ def _keyed(channels: object) -> dict[Names, Channel]:
 
 
 def _block(names: Names, given: object, domain: Domain) -> Block:
-    """Return a block of variables with their channel."""
     key = names[0] if len(names) == 1 else names
     variables = tuple(domain[name] for name in names)
     with one_sentence(f"channels[{key!r}]"):

@@ -160,7 +160,7 @@ CHANNELS: dict[str, dict[str, object]] = {
 """Table 5.1 as channels of a site file; T, S and G are not sensitive."""
 
 OWNERS = {"clinic": "ATSG", "laboratory": "LBX", "registry": "EDCF"}
-"""Which owner has which variables (the figure's partition is lost as well)."""
+"""The variables of each owner (the figure's partition is lost as well)."""
 
 
 def plan(exact: str = "") -> Plan:
@@ -242,7 +242,7 @@ def _store(rng: np.random.Generator, n: int) -> Columns:
 
 
 def _check(values: Floats, turn: float) -> Floats:
-    """Return a check mark: steeply down to 0 at `turn`, then half as steeply up."""
+    """Return a curve like a check mark: steeply down to 0 at `turn`, then half as steeply up."""
     return np.where(values < turn, 2 * (turn - values), values - turn)
 
 

@@ -60,11 +60,9 @@ class Drawn:
         """Return the picture of `plot`."""
 
     def _notes(self) -> Sequence[str]:
-        """Return notes for the reader, one sentence each."""
         return ()
 
     def _numbers(self) -> pd.DataFrame | None:
-        """Return the main numbers."""
         return None
 
     def _repr_html_(self) -> str | None:
@@ -167,13 +165,13 @@ def plotted(picture: Picture, ax: object) -> Axes:
 
     if ax is not None and not isinstance(ax, Axes):
         raise OptionError(
-            f"ax must be one matplotlib Axes, not {_told(ax)}; write fig, ax = plt.subplots() and"
-            " pass ax, or omit ax.",
+            f"ax must be one matplotlib Axes, not {_describe(ax)}; write fig, ax ="
+            " plt.subplots() and pass ax, or omit ax.",
             where="ax",
         )
     return picture.on(ax)
 
 
-def _told(ax: object) -> str:
+def _describe(ax: object) -> str:
     shape = getattr(ax, "shape", None)
     return f"an array of them of shape {shape}" if shape is not None else shown(ax)

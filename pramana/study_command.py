@@ -220,7 +220,7 @@ def run_command(
     with _study(context) as study:
         job: Job[Any]
         if kind == "contingency-table":
-            job = study.table(given["variables"], **counts)
+            job = study.table(given["variables"], groups=given.get("groups"), **counts)
         else:
             job = study.run(learner_of(spec), **counts)
         if wait or out is not None:

@@ -74,7 +74,7 @@ def test_estimates_estimators_and_every_public_name_are_there_without_them():
 def test_a_simulation_does_without_them(tmp_path: Path):
     table = tmp_path / "table.csv"
     table.write_text("a,b\n" + "x,0\ny,1\nx,1\ny,0\n" * 50, encoding="utf-8")
-    words = ("simulate", "tree", "--table", str(table), "--target", "b", "--p", "0.1")
+    words = ("simulate", "decision-tree", "--table", str(table), "--target", "b", "--p", "0.1")
     done = without("from pramana.cli import main; main()", *words)
     assert done.returncode == 0, done.stderr
 

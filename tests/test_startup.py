@@ -51,7 +51,7 @@ for words in {commands}:
             [[], ["plan"], ["design"], ["publish"], ["keys"], ["peer", "run"]],
         ),
         ("miner_service.cli.main", [[], ["serve"], ["worker"], ["study"]]),
-        ("pramana.cli", [[], ["simulate", "rules"], ["reproduce"], ["study", "run"]]),
+        ("pramana.cli", [[], ["simulate", "association-rules"], ["reproduce"], ["study", "run"]]),
     ],
 )
 def test_help_loads_nothing_heavy(module, commands):

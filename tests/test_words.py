@@ -31,9 +31,9 @@ MOST = {
     "pramana_core": (16, 26),
     "owner_agent": (20, 5),
     "miner_service": (0, 0),
-    "pramana": (34, 40),
+    "pramana": (33, 4),
     "benchmarks": (4, 0),
-    "pages": (120, 0),
+    "pages": (68, 0),
 }
 """The number of words in sentences, and in names that are bound."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -11,9 +12,8 @@ from pramana_core.errors import OptionError
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a secret into a file of mode 0600, replacing an older file. Raises OptionError."""
+    """Write a secret into a new file of mode 0600. Raises OptionError, also if it exists."""
     try:
-        path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -21,8 +21,19 @@ def write_secret(path: Path, text: str) -> None:
         raise OptionError(
             f"{path} cannot be written: {error.strerror}. The secret was discarded.",
             where="token-file",
-            remedy="Name a file in a writable directory, and run the command again.",
+            remedy="Name a new file in a writable directory, and run the command again.",
         ) from error
+
+
+@contextmanager
+def secret_in(path: Path, text: str) -> Iterator[None]:
+    """Write a secret into a new file, and remove it if the body fails. Raises OptionError."""
+    write_secret(path, text)
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def where_it_is(what: str, secret: str, file: Path | None) -> str:

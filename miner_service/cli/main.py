@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.handing_over import require_writable, where_it_is, write_secret
+from miner_service.cli.handing_over import require_writable, secret_in, where_it_is
 from miner_service.cli.opening import (
     DEFAULT_DATA,
     DatabaseAddress,
     DataDir,
+    LogForm,
     SettingsFile,
     note,
     on_store,
@@ -19,9 +23,15 @@ from miner_service.cli.opening import (
     say,
     settings_of,
 )
-from miner_service.cli.operations import backup_command, check_command, restore_command
+from miner_service.cli.operations import (
+    backup_command,
+    check_command,
+    doctor_command,
+    restore_command,
+)
 from miner_service.cli.study import study_commands
 from miner_service.healthcheck import READY, require_healthy
+from miner_service.logs import LogFormat, configure
 from pramana_core.errors import Conflict, OptionError
 from pramana_core.opening import require_tls_files
 from pramana_core.terminal import application, console, run, with_examples
@@ -30,10 +40,12 @@ if TYPE_CHECKING:
     from miner_service.services import Services
     from miner_service.settings import Settings
 
+log = logging.getLogger(__name__)
+
 app = application("Pramana's miner: collects randomized releases and learns models from them.")
 
 app.add_typer(study_commands(), name="study")
-for command in (backup_command, restore_command, check_command):
+for command in (backup_command, restore_command, check_command, doctor_command):
     app.command(command.__name__.removesuffix("_command"))(command)
 Workers = Annotated[
     int | None,
@@ -53,7 +65,7 @@ Scheduler = Annotated[
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option(help="Write a new admin token to this file (mode 0600) instead of showing it."),
+    typer.Option(help="Write a new admin token to this file (mode 0600), which must not exist."),
 ]
 ValidDays = Annotated[
     int | None,
@@ -104,6 +116,7 @@ def serve_command(
     scheduler: Scheduler = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
+    log_format: LogForm = LogFormat.TEXT,
 ) -> None:
     """Run the service until SIGTERM or Ctrl-C.
 
@@ -127,6 +140,7 @@ def serve_command(
         host=host,
         port=port,
         allow_remote=allow_remote,
+        log_format=log_format,
     )
     _serve(settings, admin_token_file, ready_file)
 
@@ -149,6 +163,7 @@ def worker_command(
     scheduler: Scheduler = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
+    log_format: LogForm = LogFormat.TEXT,
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C, in addition to a service's own workers.
 
@@ -161,8 +176,10 @@ def worker_command(
         database,
         settings_file,
         given={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
+        log_format=log_format,
     )
     _require_cluster(settings)
+    configure(log_format)
     say(f"At most {settings.jobs.workers} processes run jobs.")
     supervise(settings)
 
@@ -179,14 +196,13 @@ def cluster_worker_command(
     ] = None,
     scheduler: Scheduler = None,
     settings_file: SettingsFile = None,
+    log_format: LogForm = LogFormat.TEXT,
 ) -> None:
     """Count records for a miner's jobs on a Dask cluster, until SIGTERM or Ctrl-C.
 
     The worker reads columns of sealed releases and needs neither database nor token. It waits for
     an unavailable scheduler.
     """
-    import logging
-
     from miner_service.alignment.cluster import run_worker
     from miner_service.jobs.process import bound_memory
     from pramana_core.kernels.counting import processors
@@ -199,7 +215,7 @@ def cluster_worker_command(
             remedy="Set --scheduler, or scheduler under [cluster] in the settings.",
         )
     _require_cluster(settings)
-    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    configure(log_format)
     bound_memory(settings.limits.job_bytes)
     run_worker(settings.cluster, columns, threads or processors())
 
@@ -237,6 +253,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
         require_tls_files(web.certificate, web.private_key, web.client_authority)
     if ready_file is not None:
         require_writable(ready_file, "ready-file")
+    configure(settings.log_format)
     with exclusive(settings.data_dir):
         sock = bind(settings)
         url = url_of(sock, over_tls=web.certificate is not None)
@@ -246,12 +263,14 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
 
         def announce() -> None:
             write_address(settings, url)
+            log.info("ready", extra={"version": version("pramana"), "url": url})
             if ready_file:
                 write_ready_file(ready_file, url)
             say(f"The miner is ready at {url}")
 
         try:
             serve(create_app(settings, crew=workers_of), sock, web, announce=announce)
+            log.info("stopped")
         finally:
             sock.close()
             if ready_file:
@@ -283,18 +302,19 @@ def monitor_token_command(
     services: Services,
     name: Annotated[str, typer.Argument(help="The token's purpose, such as `prometheus`.")],
     token_file: Annotated[
-        Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+        Path | None,
+        typer.Option(help="Write the token to this new file (mode 0600) instead of showing it."),
     ] = None,
     valid_days: ValidDays = None,
 ) -> None:
     """Issue a token that can only read /metrics; older tokens with this name are revoked."""
     from miner_service.store.tokens import renew_monitor_token
 
-    with services.audit.room(), services.database.write() as session:
+    with ExitStack() as stack, services.audit.room(), services.database.write() as session:
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
-            write_secret(token_file, credential.text)
+            stack.enter_context(secret_in(token_file, credential.text))
         note(services, "issue_monitor_token", None, 201)
     say(where_it_is("The monitor token", credential.text, token_file))
 
@@ -324,10 +344,10 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
     from miner_service.store.tokens import rotate_admin_token
 
     days = valid_days or services.settings.tokens.valid_days
-    with services.audit.room(), services.database.write() as session:
+    with ExitStack() as stack, services.audit.room(), services.database.write() as session:
         credential = rotate_admin_token(session, services.now(), days=days)
         if file is not None:
-            write_secret(file, credential.text)
+            stack.enter_context(secret_in(file, credential.text))
         note(services, "issue_admin_token", None, 201)
     say(where_it_is("The admin token", credential.text, file))
 
@@ -354,6 +374,7 @@ EXAMPLES = {
     "backup": "backup backups/monday",
     "restore": "restore backups/monday --data new-data",
     "check": "check --json",
+    "doctor": "doctor --settings miner.toml",
 }
 """The examples in each command's `--help`; the program's help shows the first."""
 

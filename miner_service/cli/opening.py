@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from miner_service.logs import LogFormat
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.terminal import console
 
@@ -28,6 +29,14 @@ DataDir = Annotated[
         "--data",
         envvar="PRAMANA_DATA",
         help="The data directory; it is created if missing.",
+    ),
+]
+LogForm = Annotated[
+    LogFormat,
+    typer.Option(
+        "--log-format",
+        envvar="PRAMANA_LOG_FORMAT",
+        help="The form of the log's lines on standard error.",
     ),
 ]
 DEFAULT_DATA = Path("miner-data")

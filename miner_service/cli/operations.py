@@ -1,7 +1,8 @@
-"""Commands for the whole store: backup, restore, check."""
+"""Commands for the whole store: backup, restore, check, doctor."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from miner_service.cli.opening import (
     DatabaseAddress,
     DataDir,
     SettingsFile,
+    existing,
     note,
     noted,
     on_store,
@@ -20,6 +22,7 @@ from miner_service.cli.opening import (
     say,
     settings_of,
 )
+from pramana_core.errors import PramanaError
 from pramana_core.terminal import print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -87,3 +90,24 @@ def check_command(
         say(f"{found.releases} releases, {found.files} files: {many}.")
     if found.findings:
         raise typer.Exit(FOUND)
+
+
+def doctor_command(
+    data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the findings as JSON.")] = False,
+) -> None:
+    """Examine store, disk, TLS, tokens, budgets, clock and service; exit with the largest code."""
+    from miner_service.doctor import CHECKS, ExaminedMiner
+    from miner_service.settings import utc_now
+    from pramana_core.doctor import examine, show_findings
+
+    wanted = settings_of(data, database, settings)
+    with ExitStack() as stack:
+        try:
+            store: Services | PramanaError = stack.enter_context(existing(wanted))
+        except PramanaError as error:
+            store = error
+        findings = examine(ExaminedMiner(wanted, store, utc_now()), CHECKS)
+    raise typer.Exit(show_findings(findings, as_json=as_json))

@@ -11,7 +11,6 @@ import typer
 
 from miner_service.cli.handing_over import (
     require_absent,
-    require_writable,
     where_it_is,
     write_secret,
 )
@@ -34,6 +33,9 @@ _REMEDIES = {
     "title": "Give a shorter title.",
     "max_epsilon_record": "A budget is a positive number, usually between 1 and 10.",
     "max_epsilon_column": "A budget is a positive number, usually between 1 and 10.",
+    "max_central_epsilon": "A central budget is a positive number, such as 1.",
+    "central_delta": "A delta is above 0 and below 1, such as 1e-8.",
+    "central_records": "Give the least number of records that an owner will release.",
     "people": "Choose same, different or overlapping.",
 }
 _NAMED = "A name has at most 64 letters, digits and . _ -, and starts with a letter or digit."
@@ -58,6 +60,23 @@ ColumnBudget = Annotated[
     typer.Option("--max-epsilon-column", help="The maximum epsilon of a column by its own draws."),
 ]
 
+CentralBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--central-epsilon",
+        help="The largest epsilon of a record to whoever does not know whose report is whose.",
+    ),
+]
+DeltaOption = Annotated[
+    float | None, typer.Option("--delta", help="The chance that it fails; 1e-8 by default.")
+]
+RecordsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--records", help="The least records of a release, which --central-epsilon needs."
+    ),
+]
+
 
 def study_commands() -> typer.Typer:
     """Return the commands for studies."""
@@ -76,6 +95,9 @@ def create(
     title: Annotated[str, typer.Option(help="The title shown to people.")] = "",
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
+    central_epsilon: CentralBudget = None,
+    delta: DeltaOption = None,
+    records: RecordsOption = None,
     people: Annotated[
         str,
         typer.Option(
@@ -102,6 +124,7 @@ def create(
         max_epsilon_record=max_epsilon_record,
         max_epsilon_column=max_epsilon_column,
         people=people,
+        **_central(central_epsilon, delta, records),
     )
     invited = [owner.strip() for owner in owners.split(",") if owner.strip()]
     files = _invitation_files(name, invited, folder)
@@ -200,12 +223,13 @@ def gateway(
     name: StudyName,
     gateway: Annotated[str, typer.Option("--name", help="The gateway's name.")],
     token_file: Annotated[
-        Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+        Path | None,
+        typer.Option(help="Write the token to this new file (mode 0600) instead of showing it."),
     ] = None,
 ) -> None:
     """Issue a token with which a gateway can only submit reports of single records."""
     if token_file is not None:
-        require_writable(token_file, "token-file")
+        require_absent([token_file], "token-file")
     issued = _issue(services, name, gateway, "gateway")
     if token_file is not None:
         write_secret(token_file, issued.token)
@@ -325,7 +349,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
         table.add_row(name, f"invited until {until}", "", "", "")
     if table.row_count:
         console().print(table)
-    limit = study.max_epsilon_record
+    limit = privacy.budget.max_epsilon_record
     most = "" if limit is None else f" of at most {limit:g}"
     which = " by releases with a bound" if privacy.unbounded else ""
     epsilon = privacy.record.determined.to_amplification().epsilon
@@ -347,20 +371,25 @@ def budget(
     name: StudyName,
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
+    central_epsilon: CentralBudget = None,
+    delta: DeltaOption = None,
+    records: RecordsOption = None,
 ) -> None:
     """Change a study's budget; an omitted option means no limit. Releases are unaffected."""
     from miner_service.store.people import find_study
-    from pramana_core.wire.privacy import StudyCreate
+    from pramana_core.wire.privacy import BUDGET, StudyCreate
 
     body = _message(
         StudyCreate,
         name=name,
         max_epsilon_record=max_epsilon_record,
         max_epsilon_column=max_epsilon_column,
+        **_central(central_epsilon, delta, records),
     )
     with noted(services, "change_budget", name, 200), services.database.write() as session:
         row = find_study(session, name)
-        row.max_epsilon_record, row.max_epsilon_column = max_epsilon_record, max_epsilon_column
+        for limit in BUDGET:
+            setattr(row, limit, getattr(body, limit))
     say(f"Study {name} was changed{_budget_words(body) or '; it has no budget'}.")
 
 
@@ -405,6 +434,18 @@ def delete(
     say(f"The study {name} was deleted, with {releases} releases.{later}")
 
 
+def _central(epsilon: float | None, delta: float | None, records: int | None) -> dict[str, Any]:
+    """Return the fields of a central budget. Raises OptionError."""
+    if (epsilon is None) != (records is None) or (epsilon is None and delta is not None):
+        raise OptionError(
+            "A central budget needs --central-epsilon and --records.",
+            where="central_epsilon",
+            remedy="Give both, such as --central-epsilon 1 --records 10000.",
+        )
+    given = {"max_central_epsilon": epsilon, "central_records": records, "central_delta": delta}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _message(message: type[MessageT], **given: Any) -> MessageT:
     """Return a message from options. Raises OptionError."""
     from pydantic import ValidationError
@@ -424,4 +465,9 @@ def _message(message: type[MessageT], **given: Any) -> MessageT:
 def _budget_words(study: StudyCreate) -> str:
     limits = {"record": study.max_epsilon_record, "column": study.max_epsilon_column}
     parts = [f"epsilon {most:g} per {what}" for what, most in limits.items() if most is not None]
+    if study.max_central_epsilon is not None:
+        parts.append(
+            f"a central epsilon of {study.max_central_epsilon:g} at delta {study.central_delta:g}"
+            f" among {study.central_records:,} records"
+        )
     return f"; its budget is {' and '.join(parts)}" if parts else ""

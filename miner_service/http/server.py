@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import json
+import logging
 import os
 import resource
 import signal
@@ -24,8 +25,11 @@ from miner_service.store.durable import storing
 from pramana_core.errors import Conflict, OptionError
 from pramana_core.opening import require_own_folder
 
+log = logging.getLogger(__name__)
+
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
+_ACCEPTED_AT_ONCE = 8
 _OTHER_FILES = 512
 
 
@@ -83,6 +87,8 @@ def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
         ssl_keyfile=web.private_key,
         ssl_ca_certs=None if web.client_authority is None else str(web.client_authority),
         ssl_cert_reqs=ssl.CERT_NONE if web.client_authority is None else ssl.CERT_REQUIRED,
+        backlog=_ACCEPTED_AT_ONCE,
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -98,7 +104,7 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; call `announce` once requests are accepted."""
     config = configured(app, web)
-    _allow_files(web.connections)
+    config.limit_concurrency = allow_files(web.connections)
     # Computing threads yield to the responding thread sooner than the default 5 ms.
     sys.setswitchinterval(0.0005)
     gc.freeze()  # excludes the loaded modules from slow garbage collections
@@ -109,13 +115,19 @@ def serve(
     _Server(config, announce).run(sockets=[sock])
 
 
-def _allow_files(connections: int) -> None:
-    """Raise the limit on open files to suit the maximum of connections."""
+def allow_files(connections: int) -> int:
+    """Raise the limit on open files to suit the connections; return how many it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * connections + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        if most < wanted:
+            # Without files for its own work, the service could not even refuse a connection.
+            connections = max((most - _OTHER_FILES) // 2, most // 4)
+            fields = {"limit": most, "wanted": wanted, "connections": connections}
+            log.warning("the limit on open files allows fewer connections", extra=fields)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    return connections
 
 
 def write_ready_file(path: Path, url: str) -> None:
@@ -136,5 +148,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start as usual, then call back."""
         await super().startup(sockets=sockets)
+        for sock in sockets or ():
+            sock.listen(_BACKLOG)  # asyncio has set it to the connections accepted at once
         if self.started:
             self._announce()

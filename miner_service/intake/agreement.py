@@ -44,7 +44,7 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
         if found is not None and found.digest == plan.digest:
             return found, False
         _require_known(services, session, study, plan)
-        _require_within(find_study(session, study).max_epsilon_record, plan)
+        require_within(find_study(session, study).record_limit, plan)
         _require_free(session, study, plan)
         store_study_plan(session, study, plan, services.now())
     return plan, True
@@ -145,7 +145,7 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
         )
 
 
-def _require_within(limit: float | None, plan: StudyPlan) -> None:
+def require_within(limit: float | None, plan: StudyPlan) -> None:
     """Check a plan against a study's budget for a record. Raises BudgetExceeded."""
     if limit is not None and plan.amplification.epsilon > limit * _SLACK:
         raise BudgetExceeded(

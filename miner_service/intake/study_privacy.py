@@ -31,7 +31,12 @@ from miner_service.intake.unbounded import (
 from miner_service.services import Services
 from miner_service.store import people
 from miner_service.store.people import find_study_plan
-from miner_service.store.releases import active_owners, announced_releases, removed_owners
+from miner_service.store.releases import (
+    active_owners,
+    announced_releases,
+    kind_of_release,
+    removed_owners,
+)
 from miner_service.store.report_rows import report_plan_of
 from miner_service.store.schema import ReleaseRow, ReportPlanRow, StudyRow
 from pramana_core.alike import first_few
@@ -168,6 +173,8 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
     """Check that a plan for single records fits the budget. Raises BudgetExceeded."""
     row, found = people.find_study(session, study), announced(session, study)
+    if row.max_central_epsilon is not None:
+        raise _central_excess("reports of single records have a local bound only", "records")
     disclosures = _losses(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
     if excess is not None:
@@ -221,15 +228,46 @@ def forecast(
 def require_within_budget(session: Session, release: ReleaseRow) -> None:
     """Check that a release in the session fits the budget. Raises BudgetExceeded."""
     study = people.find_study(session, release.study)
-    if study.max_epsilon_record is None and study.max_epsilon_column is None:
+    if study.record_limit is None and study.max_epsilon_column is None:
         return
     require_no_budget(study, release)
+    _require_central(study, release)
     disclosures, found = losses_of(release), announced(session, release.study, but=release.id)
     still = tuple(t for t in found.to_come if t not in disclosures)
     others = replace(found, to_come=still)
     excess = _excess(study, others.owed, others.with_other(disclosures).owed)
     if excess is not None:
         raise excess
+
+
+def _require_central(study: StudyRow, release: ReleaseRow) -> None:
+    """Check that a release's records are alike, and enough for a study's central budget.
+
+    Whose records are whose counts in no check. Raises BudgetExceeded.
+    """
+    if study.max_central_epsilon is None or study.central_records is None:
+        return
+    if not kind_of_release(release).has_records:
+        raise _central_excess("a release without records does not hide in others", "kind")
+    if release.records < study.central_records:
+        raise _central_excess(
+            f"it counts on {study.central_records:,} records, and this release has"
+            f" {release.records:,}",
+            "records",
+        )
+    public = [name for cost in costs_of(release) if not cost.randomized for name in cost.names]
+    if public:
+        raise _central_excess(
+            f"public columns such as {public[0]!r} distinguish records", public[0]
+        )
+
+
+def _central_excess(why: str, where: str) -> BudgetExceeded:
+    return BudgetExceeded(
+        f"The study's central budget does not allow this: {why}.",
+        where=where,
+        remedy="Release randomized columns of all records, or agree on a budget for a record.",
+    )
 
 
 def _losses(
@@ -254,7 +292,7 @@ def _excess(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
 ) -> BudgetExceeded | None:
     """Return the error if a release's additional loss exceeds the budget, or None."""
-    of_record = study.max_epsilon_record, before.record.determined, after.record.determined
+    of_record = study.record_limit, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
         (
@@ -344,9 +382,12 @@ def _message(
         people=facts.people,
         at_several=ExtremesMessage.of(together.record) if facts.disjoint else None,
         budget=PrivacyBudget(
-            max_epsilon_record=study.max_epsilon_record,
+            max_epsilon_record=study.record_limit,
             max_epsilon_column=limit,
-            left_for_record=_left(study.max_epsilon_record, owed.record.determined),
+            max_central_epsilon=study.max_central_epsilon,
+            central_delta=study.central_delta,
+            central_records=study.central_records,
+            left_for_record=_left(study.record_limit, owed.record.determined),
             left_for_columns={
                 name: left
                 for name, disclosure in owed.variables.items()

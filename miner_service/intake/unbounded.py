@@ -58,7 +58,7 @@ def unbounded_of(row: ReleaseRow) -> Unbounded | None:
 def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
     """Check that a release is bounded or the study has no budget. Raises BudgetExceeded."""
     found = unbounded_of(row)
-    limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}
+    limits = {"a record": study.record_limit, "a column": study.max_epsilon_column}
     if found is None or all(limit is None for limit in limits.values()):
         return
     words = " and ".join(

@@ -16,6 +16,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from miner_service.logs import configure
 from miner_service.settings import Settings, utc_now
 from miner_service.store.queue import Lease, give_back, leased, note_progress
 from pramana_core.errors import NotReady, StorageFull
@@ -59,6 +60,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     from miner_service.services import open_services
 
     end_with_parent()
+    configure(settings.log_format)
     # Ctrl-C reaches all processes of a terminal, but only the supervisor may end a run.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICER)

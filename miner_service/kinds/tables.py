@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import ClassVar
 
 import numpy as np
@@ -17,11 +18,12 @@ from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.worth import table_worth
 from pramana_core.marginals.counts import Marginals
-from pramana_core.marginals.tables import column_of
+from pramana_core.marginals.levels import levels_of, require_groups
+from pramana_core.marginals.tables import LEVEL, column_of
 from pramana_core.progress import Progress
 from pramana_core.wire.channels import NamedVariable
 from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
-from pramana_core.wire.models import CellMessage, ContingencyTableMessage
+from pramana_core.wire.models import CellMessage, ContingencyTableMessage, LevelMessage
 
 CELLS_SHOWN = 2_000
 """Maximum cells on the page; the CSV has all cells."""
@@ -66,7 +68,7 @@ def _write_csv(model: ContingencyTableMessage) -> str:
 def _page(model: ContingencyTableMessage) -> str:
     cells = model.cells[:CELLS_SHOWN]
     largest = max((cell.projected for cell in cells), default=0.0) or 1.0
-    return render("table.html.j2", model, cells=cells, largest=largest)
+    return render("table.html.j2", model, cells=cells, largest=largest, most=CELLS_SHOWN)
 
 
 class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMessage]):
@@ -81,6 +83,12 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
     def check(self, spec: ContingencyTableSpec) -> None:
         if len(set(spec.variables)) < len(spec.variables):
             raise OptionError("A variable is listed twice.", where="variables")
+        if spec.groups is not None and len(spec.variables) > 1:
+            raise OptionError(
+                "Groups are of the categories of one variable.",
+                where="groups",
+                remedy="Start a job for each variable.",
+            )
 
     def require_affordable(
         self, spec: ContingencyTableSpec, extent: Extent, limits: Limits
@@ -92,6 +100,8 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
         )
         require_at_most(_bytes(domain), MOST_BYTES, "bytes of the table", "variables", FEWER)
         require_table(spec, variables, layout, limits, where="variables")
+        if spec.groups is not None:
+            require_groups(spec.groups, domain[spec.variables[0]].categories)
 
     def worth(
         self,
@@ -123,10 +133,15 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
                 np.ndindex(*table.domain.shape), numbers.T.tolist(), intervals, strict=True
             )
         ]
+        levels = []
+        if spec.groups is not None:
+            found = levels_of(table, table.domain[spec.variables[0]], spec.groups, LEVEL)
+            levels = [LevelMessage(**asdict(row)) for row in found]
         on_step(1, 1)
         return {
             "variables": [
                 NamedVariable(name=v.name, categories=list(v.categories)) for v in table.domain
             ],
             "cells": cells,
+            "levels": levels,
         }

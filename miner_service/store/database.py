@@ -5,9 +5,11 @@ Only one transaction writes at a time. Readers see a snapshot and never wait.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
@@ -19,6 +21,8 @@ from sqlalchemy.orm import Session
 
 from miner_service.store.schema import Base, KeyRow
 from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
+
+log = logging.getLogger(__name__)
 
 _FULL_OF_POSTGRES = "53100"
 """`disk_full`"""
@@ -107,7 +111,7 @@ def _away() -> NotReady:
 
 # `alembic_version` has the revision, as with Alembic. SQLite files also have it in `PRAGMA
 # user_version`, which is readable without a transaction.
-HEAD = "11"
+HEAD = "12"
 """The schema revision of this version; all released miners have the same."""
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
@@ -146,6 +150,9 @@ def revision_of(connection: Connection) -> str | None:
     return "" if tables else None
 
 
+STEADY_SECONDS = 2.0
+"""Time since the last failure after which a database counts as answering again."""
+
 READ_ONLY = "read_only"
 """The execution option of transactions that only read."""
 
@@ -160,6 +167,7 @@ class Database:
         self._names: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         """Locks in use, by name."""
         self._place = place
+        self._failed: float | None = None
 
     def make_tables(self) -> None:
         """Create the tables if they are missing. Raises the errors of `make_tables`."""
@@ -191,6 +199,7 @@ class Database:
     def read(self) -> Iterator[Session]:
         """Open a read-only session on one snapshot."""
         with (
+            self._noting_outages(),
             answering(),
             Session(self._reader, expire_on_commit=False, autoflush=False) as session,
         ):
@@ -200,11 +209,35 @@ class Database:
     def write(self) -> Iterator[Session]:
         """Open the only session that may write now; an error rolls it back."""
         with (
+            self._noting_outages(),
             answering(),
             Session(self._engine, expire_on_commit=False) as session,
             session.begin(),
         ):
             yield session
+
+    @contextmanager
+    def _noting_outages(self) -> Iterator[None]:
+        """Log the first transaction without an answer, and the first one with an answer again."""
+        try:
+            yield
+        except NotReady as error:
+            if isinstance(error.__cause__, DBAPIError | NoFreeConnection):
+                with self._changing:
+                    first, self._failed = self._failed is None, time.monotonic()
+                if first:
+                    fields = {"database": self.place, "reason": reason(error)}
+                    log.log(logging.ERROR, "the database does not answer", extra=fields)
+            raise
+        if self._failed is not None and self._outage_ended():
+            log.warning("the database answers again", extra={"database": self.place})
+
+    def _outage_ended(self) -> bool:
+        with self._changing:
+            ended = self._failed is not None and time.monotonic() - self._failed >= STEADY_SECONDS
+            if ended:
+                self._failed = None
+        return ended
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from datetime import datetime
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -14,6 +15,9 @@ from pramana_core.errors import StoreCorrupt
 
 MARKER = "pramana/store/1"
 """The row of `service_keys` with the marker."""
+
+BACKUP = "pramana/backup/1"
+"""The row of `service_keys` with the time of the last backup, as text."""
 
 _BYTES = 16
 
@@ -42,6 +46,23 @@ def require_one_store(database: Database, segments: Segments, *, begin: bool = F
     if marker is None or found != marker:
         raise _other_store(database, segments, marker, found)
     return True
+
+
+def same_store(database: Database, segments: Segments) -> bool:
+    """Whether database and files still have the same marker. Raises NotReady."""
+    with database.read() as session:
+        return _marker(session) == segments.identity()
+
+
+def note_backup(session: Session, now: datetime) -> None:
+    """Store the time of the last backup."""
+    session.merge(KeyRow(name=BACKUP, key=now.isoformat().encode()))
+
+
+def last_backup(session: Session) -> datetime | None:
+    """Return the time of the last backup, or None."""
+    row = session.get(KeyRow, BACKUP)
+    return None if row is None else datetime.fromisoformat(row.key.decode())
 
 
 def _marker(session: Session) -> str | None:

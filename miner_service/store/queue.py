@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import delete, event, func, or_, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import JobLogRow, JobRow, ModelRow, SupervisorRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
+
+log = logging.getLogger("miner_service.jobs")
 
 _LONGEST = 500
 
@@ -21,8 +24,14 @@ _LONGEST = 500
 def add_line(
     session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
 ) -> None:
-    """Add a line to a job's log, by default for its last run."""
-    session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
+    """Add a line to a job's log, by default for its last run, and to this process's log."""
+    run = attempt or row.attempt
+    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
+    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
+
+    @event.listens_for(session, "after_commit", once=True)
+    def _committed(_session: Session) -> None:
+        log.info("job", extra=fields)
 
 
 UNFINISHED = ("queued", "running")

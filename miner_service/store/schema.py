@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from sqlalchemy import (
@@ -19,6 +21,8 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from pramana_core.privacy import DELTA, CentralLoss, largest_gamma
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -59,7 +63,24 @@ class StudyRow(Base):
     created: Mapped[datetime]
     max_epsilon_record: Mapped[float | None]
     max_epsilon_column: Mapped[float | None]
+    max_central_epsilon: Mapped[float | None]
+    central_delta: Mapped[float] = mapped_column(default=DELTA)
+    central_records: Mapped[int | None]
     people: Mapped[str] = mapped_column(default="overlapping")
+
+    @property
+    def record_limit(self) -> float | None:
+        """The largest epsilon of a record that keeps its local and its central budget."""
+        if self.max_central_epsilon is None or self.central_records is None:
+            return self.max_epsilon_record
+        central = CentralLoss(self.max_central_epsilon, self.central_delta)
+        most = _record_limit(self.central_records, central)
+        return most if self.max_epsilon_record is None else min(most, self.max_epsilon_record)
+
+
+@lru_cache
+def _record_limit(records: int, central: CentralLoss) -> float:
+    return math.log(largest_gamma(records, central))
 
 
 class StudyPlanRow(Base):

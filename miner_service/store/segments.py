@@ -73,8 +73,10 @@ class _Scratch:
 
     def _take(self) -> Path:
         while True:
+            # Not the folder above: one that was moved away must not be created again.
+            self._root.mkdir(exist_ok=True, mode=0o700)
             folder = self._root / secrets.token_hex(8)
-            folder.mkdir(parents=True, mode=0o700)
+            folder.mkdir(mode=0o700)
             descriptor = os.open(folder, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             # Before the lock, another process may have removed the folder as abandoned.

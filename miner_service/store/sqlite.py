@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, nullcontext
+from functools import partial
+from os.path import samestat
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from sqlalchemy import Connection, create_engine, event
 
 from miner_service.settings import Settings
 from miner_service.store.database import HEAD, READ_ONLY, Database, answering
+from pramana_core.errors import NotReady
 from pramana_core.opening import create_private, opening_alone
 
 _PRAGMAS = (
@@ -37,12 +40,32 @@ class SqliteStore(Database):
                 file.chmod(0o600)
         # Parameters stay out of error messages: some are hashes of secrets.
         engine = create_engine(
-            f"sqlite:///{path}", pool_size=20, max_overflow=40, hide_parameters=True
+            f"sqlite:///{path}",
+            # A file that was moved away is missed: an empty one must not take its place.
+            creator=partial(_connect, path, check_same_thread=False),
+            pool_size=20,
+            max_overflow=40,
+            hide_parameters=True,
         )
+        self._path, self._file = path, path.stat()
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         super().__init__(engine, engine, str(path))
         self.make_tables()
+
+    def ping(self) -> None:
+        """Check the file at the database's path, too: open connections follow a moved file."""
+        super().ping()
+        try:
+            same = samestat(self._path.stat(), self._file)
+        except OSError:
+            same = False
+        if not same:
+            raise NotReady(
+                "The file of the database was moved or replaced.",
+                where="database",
+                remedy="Stop the service, put the file back, and start the service again.",
+            )
 
     def erase(self) -> bool:
         """Merge the log into the file, where deleted rows are zeroed, and empty the log."""
@@ -54,10 +77,18 @@ class SqliteStore(Database):
         return row is not None and row[0] == 0
 
 
+def _connect(path: Path, **options: Any) -> sqlite3.Connection:
+    """Open an existing file."""
+    opened: sqlite3.Connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, **options
+    )
+    return opened
+
+
 def is_current(path: Path) -> bool:
     """Whether a file has this version's tables and journal mode; opening it changes nothing."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as opened:
+        with closing(_connect(path)) as opened:
             version, journal = (
                 opened.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("user_version", "journal_mode")

@@ -1,4 +1,4 @@
-"""The comparison of designs as text for people."""
+"""The comparison of designs, printed for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOPELESS = 10.0
 
 
 def show_design(console: Console, made: Design) -> None:
-    """Print all families with the chosen one marked, and the next step."""
+    """Print all families of channels, with the chosen family marked, and the next step."""
     goal = made.problem.goal
     lengths = list(goal.by_length())
     most = _LENGTHS if console.width >= _WIDE else _FEWER
@@ -58,7 +58,7 @@ def show_design(console: Console, made: Design) -> None:
 
 
 def _show_study_plan(console: Console, plan: StudyPlan) -> None:
-    """Print how often each owner reports its variables, and how owners share epsilon."""
+    """Print how often each owner reports its variables, and how the owners share epsilon."""
     amplification = plan.amplification
     over = sum(one.weight for one in plan.sets if len(one.parts) > 1)
     whole = sum(one.weight for one in plan.sets)
@@ -97,10 +97,9 @@ def _design_row(option: Option, made: Design, lengths: Sequence[int]) -> tuple[s
 
 
 def _described(option: Option) -> str:
-    """Return a sentence on how a record is randomized."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
-    if option.family == "sampled-mixed":
+    if option.family in {"sampled-mixed", "sampled-subsets"}:
         sizes = sorted({len(c.axes) for b in blocks for c in b.channel.choices})
         spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return (
@@ -123,7 +122,7 @@ _LEARNED = {
 
 
 def recommendation(made: Design, learn: str) -> str:
-    """Return sentences on the chosen design: its goal, its accuracy and its bounds."""
+    """Return sentences on the chosen design: its goal, its accuracy and its privacy bounds."""
     chosen, prediction = made.chosen, made.chosen.prediction
     length, error = min(prediction.by_length.items())
     size = "one variable" if length == 1 else f"{length} variables"
@@ -142,7 +141,7 @@ def recommendation(made: Design, learn: str) -> str:
 
 
 def central_of(made: Design) -> CentralMessage:
-    """Return the central bound of the chosen design, or the reason why it is not stated."""
+    """Return the central bound of the chosen design, or why the bound is not stated."""
     if made.problem.needs.public:
         return CentralMessage(unstated="public columns distinguish records")
     bound = Amplification(math.log(made.chosen.gamma))
@@ -152,12 +151,11 @@ def central_of(made: Design) -> CentralMessage:
 def show_next_step(
     console: Console, study_plan: Path | None, plan: StudyPlan | None, *, applied: bool
 ) -> None:
-    """Print how to use the design in the site file, or the study plan at its owners."""
+    """Print the next commands to use the design, for a site file or for a study plan."""
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         sentence = (
-            "To use the plan, add --write-study-plan FILE; `owner-agent join` fetches it for each"
-            " owner."
+            "To use the plan, add --write-study-plan FILE; owners fetch it with `owner-agent join`."
             if study_plan is None
             else f"Wrote {study_plan}. Next, on the miner's machine: miner-service study create"
             f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"

@@ -1,16 +1,19 @@
-"""The `owner-agent` command. A command's module is imported when the command is called."""
+"""The `owner-agent` command. The module of a subcommand is imported when the subcommand
+is called.
+"""
 
 from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, init, keys, peer, reading, releasing, study
+from owner_agent.cli import backup, design, init, keys, peer, reading, releasing, study
 from owner_agent.state.environment import Environment
 from pramana_core.terminal import application, run, with_examples
 
 COMMANDS = (
     init.init,
     reading.check,
+    reading.doctor,
     init.public_part,
     releasing.plan,
     design.design,
@@ -21,6 +24,8 @@ COMMANDS = (
     releasing.share_model,
     releasing.withdraw,
     releasing.new_epoch,
+    backup.backup,
+    backup.restore,
     study.serve,
     study.healthcheck,
     peer.peer,
@@ -33,6 +38,7 @@ COMMANDS = (
 EXAMPLES = {
     "init": "init children.csv --owner family",
     "check": "check",
+    "doctor": "doctor --json",
     "public-part": "public-part --out family.public.toml",
     "join": "join nursery-family.invitation --linkage linkage.key",
     "plan": "plan --report approval.html",
@@ -43,6 +49,8 @@ EXAMPLES = {
     "share-model": "share-model --report tree.html",
     "withdraw": "withdraw r-ab3c370f5b34",
     "new-epoch": "new-epoch --yes",
+    "backup": "backup north-2026-11-30.backup --passphrase-file passphrase",
+    "restore": "restore north-2026-11-30.backup",
     "serve": "serve --port 8100",
     "healthcheck": "healthcheck --port 8100",
     "peer": "peer --site site.toml",

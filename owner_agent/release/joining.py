@@ -16,7 +16,9 @@ from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIss
 
 
 def read_invitation(path: Path) -> InvitationFile:
-    """Return an invitation from a file. Raises OptionError, without the file's name or content."""
+    """Return the invitation in a file. Raises OptionError, which quotes neither name nor
+    content.
+    """
     try:
         return InvitationFile.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
@@ -33,7 +35,8 @@ def read_invitation(path: Path) -> InvitationFile:
 def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
-    Raises OptionError, Refused, Unreachable, or ConfigError if it was for another owner or study.
+    Raises OptionError, Refused, Unreachable, or ConfigError if the invitation was for another owner
+    or study.
     """
     try:
         InvitationAccept(secret=secret)
@@ -49,7 +52,7 @@ def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
             issued = miner.accept(secret)
         if issued.study is None:
             raise TransportError("The miner issued a token without a study.")
-        TokenStore(site.state).save(issued.study, issued.token)
+        TokenStore(site.state).save(issued.study, issued.token, issued.expires)
     if (issued.study, issued.name) != (site.miner.study, site.owner):
         raise ConfigError(
             f"The invitation was for owner {issued.name!r} in study {issued.study!r}; the site"

@@ -50,11 +50,11 @@ def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report on a masked table. Its JSON and its brief form name no single record."""
+    """Return the report on a masked table. Its JSON and its summary identify no single record."""
     chosen = now.chosen
     table, losses = chosen.table, losses_by(now)
     advice, influence = chosen.recommendation, now.masked.influence
-    unchanged = table.unchanged.names
+    names = table.unchanged.names
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
     alarms = measures.alarms
@@ -64,12 +64,12 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         else "No measure shows"
     ) + " that the masked values reveal more about a record than the public columns."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(chosen.method, unchanged)
+    promises = protection(chosen.method, names)
     how = "named in the site file" if advice is None else "recommended for this table"
     numbers = {
         "records": len(chosen.keys),
         "dropped": table.dropped,
-        "told": list(unchanged),
+        "told": list(names),
         "confidential": list(table.confidential.names),
         "method": chosen.method.name,
         "recommended": advice is not None,
@@ -112,10 +112,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         Section(
             sentences=[
                 LETTERS,
-                (
-                    f"S: {', '.join(unchanged) or 'nothing'}."
-                    f" X: {', '.join(table.confidential.names)}."
-                ),
+                f"S: {', '.join(names) or 'nothing'}. X: {', '.join(table.confidential.names)}.",
                 *(_weighed(words) for words in gravest_first([*head, *cautions])),
             ]
         ),
@@ -132,13 +129,17 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         ),
     ]
     if losses is not None:
-        sections.append(losses.section("Sums do not include masked columns, which have no bound."))
+        sections.append(
+            losses.section(
+                "Sums of epsilons do not include masked columns, which have no privacy bound."
+            )
+        )
     foot = "The JSON file next to this page has the same numbers."
     return Report("what masking would release", sections, numbers, foot)
 
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
-    """Yield cautions that no measure covers: losses, omitted records, nearly true values."""
+    """Yield cautions that no measure expresses: losses, omitted records, and nearly true values."""
     yield from now.masked.warnings
     advice = now.chosen.recommendation
     if advice is not None:
@@ -174,11 +175,10 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
 
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:
-    """Yield pictures of the strongest relationships, true records above masked records."""
-    unchanged, true = now.chosen.table.unchanged, now.chosen.table.confidential
+    shown, true = now.chosen.table.unchanged, now.chosen.table.confidential
     masked = numeric_table(true.names, now.masked.matrix)
-    versions = [("original", unchanged.beside(true)), ("masked", unchanged.beside(masked))]
-    chosen = pairs_to_show(unchanged, true, MOST_PICTURES)
+    versions = [("original", shown.beside(true)), ("masked", shown.beside(masked))]
+    chosen = pairs_to_show(shown, true, MOST_PICTURES)
     note = "Strongest first. Original and masked pictures have the same scales."
     yield Section("Original and masked records", [Sentence(note, "note")], brief=False)
     for place, start in enumerate(range(0, len(chosen), PER_ROW)):
@@ -189,7 +189,7 @@ def _pictures(now: PreparedMask) -> Iterator[Section]:
 
 
 def _rows(measures: Measures, group: str) -> list[Row]:
-    """Return the measures of a group, with alarms first."""
+    """Return the measures of a group, those that raise an alarm first."""
     found = [asdict(row) for row in measures if row.group == group]
     return sorted(found, key=lambda row: not row["alarm"])
 
@@ -215,7 +215,7 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, and at least `FIRST`."""
+    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, but at least `FIRST`."""
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []
@@ -234,7 +234,6 @@ def named_records(now: PreparedMask) -> list[Row]:
 
 
 def _named(now: PreparedMask) -> Iterator[Section]:
-    """Yield the section that names records, shown on pages only."""
     influence, rows = now.masked.influence, named_records(now)
     if influence is None or not rows:
         return
@@ -274,5 +273,4 @@ def _named(now: PreparedMask) -> Iterator[Section]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON, with NaN and infinity as null."""
     return json.loads(json.dumps(value), parse_constant=lambda _constant: None)

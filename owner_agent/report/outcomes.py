@@ -1,4 +1,4 @@
-"""The result of a publication, and the miner's warnings, in sentences."""
+"""Sentences on the result of a publication, and on the miner's warnings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def outcome_lines(outcome: PublishOutcome) -> list[str]:
     lines = [f"Release {outcome.name} {done}: {_content(outcome)}, digest {outcome.digest[:12]}."]
     if not outcome.asked:
         lines.append(
-            "Its folder was removed from the outbox. The agent therefore did not ask whether the"
-            " miner still has the release, and could not send it again."
+            "Its folder was removed from the outbox. Therefore the agent did not ask whether the "
+            "miner still has the release, and could not send the release again."
         )
     if outcome.stale:
         lines.append(
@@ -33,7 +33,7 @@ def _content(outcome: PublishOutcome) -> str:
 
 
 def found_wrong(outcome: PublishOutcome) -> list[str]:
-    """Return the miner's warnings about a release, in sentences."""
+    """Return sentences on the problems that the miner found in a release."""
     return [*_inconsistency(outcome), *_changes(outcome)]
 
 

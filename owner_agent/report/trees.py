@@ -1,4 +1,4 @@
-"""The report on a tree before it is shared: its accuracy and its guarantees."""
+"""The report on a tree before its release: how accurate it is, and what it guarantees."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHORT = 4000
 
 
 def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report:
-    """Report on a tree before its release, with measures on the owner's own records."""
+    """Return the report on a tree, with measures on the owner's own records."""
     chosen = now.chosen
     required, private, losses = chosen.section.required, chosen.private, losses_by(now)
     grown = now.grown if required is not None else None
@@ -200,7 +200,6 @@ def _compared(numbers: Row) -> Section:
 
 
 def _tree(tree: SharedTree) -> Iterator[Section]:
-    """Yield the tree to be sent, as a picture and as text."""
     title = "The tree to be sent"
     picture = Picture(title, lambda: draw_shared_tree(tree).svg())
     yield Section(title, pictures=[picture], minor=True, brief=False)
@@ -210,7 +209,6 @@ def _tree(tree: SharedTree) -> Iterator[Section]:
 
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:
-    """Return measures of a tree on the owner's own records."""
     chosen = now.chosen
     places, leaves = tree.leaf_of(chosen.attributes), tree.leaves
     labels = np.array([leaf.label for leaf in leaves])

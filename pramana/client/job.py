@@ -65,10 +65,10 @@ def learner_of(spec: JobSpec) -> Estimator:
     raise OptionError(f"There is no estimator for jobs of the kind {spec.kind!r}.", where="job")
 
 
-def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
+def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
     """Return a job's message, built from its fields. Raises OptionError."""
     try:
-        spec = _JOB.validate_python(asked)
+        spec = _JOB.validate_python(fields)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         # The first step names the kind of job.
@@ -110,6 +110,8 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
     """Return a contingency table in the form of `EstimatedCounts.table`, one row per cell."""
     import pandas as pd
 
+    if model.levels:
+        return pd.DataFrame([row.model_dump() for row in model.levels])
     columns: dict[str, Any] = {
         column_of(variable.name): pd.Categorical(
             [cell.values[variable.name] for cell in model.cells], categories=variable.categories

@@ -56,14 +56,14 @@ class MinerConnection:
 
     def everything(self, kind: type[Item], path: str) -> Iterator[Item]:
         """Yield all items of a list, page by page."""
-        asked: dict[str, Any] = {"limit": PAGE}
+        paging: dict[str, Any] = {"limit": PAGE}
         page_kind = Page[kind]  # type: ignore[valid-type]
         while True:
-            page = self.ask(page_kind, "GET", path, params=asked)
+            page = self.ask(page_kind, "GET", path, params=paging)
             yield from page.items
             if page.next is None:
                 return
-            asked["cursor"] = page.next
+            paging["cursor"] = page.next
 
 
 def study_path(study: str, rest: str = "") -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Alignment(AlignmentMessage):
-    """Which records each owner has, according to the releases in use.
+    """The match of records between owners, according to the releases in use.
 
     Attributes:
         state: `identical`, all owners reported the same records; `partial`, all owners have
@@ -74,7 +74,7 @@ class Alignment(AlignmentMessage):
 
 
 class Disclosure(StudyPrivacy):
-    """What everything released for a study discloses of one person, computed by the miner.
+    """The disclosure of one person by everything released for a study, as the miner computes it.
 
     Attributes:
         record: the amplification of the whole record over all owners, at both extremes.
@@ -86,10 +86,10 @@ class Disclosure(StudyPrivacy):
         at_several: the sum over owners, for a person whom every owner has, if the study declares
             that owners have different people.
         budget: the study's limit on disclosure, and the rest of the budget.
-        changed: the count of records whose reports differ between releases of one owner with the
-            same draws. Their values changed, which no epsilon bounds.
-        warnings: that releases contradict the study's declaration of its people, or could not be
-            checked; that a record has lost more than an owner or the study's plan states.
+        changed: by owner and block, the count of records whose reports differ between releases with
+            the same draws. Their values changed, which no epsilon bounds.
+        warnings: sentences, if releases contradict the study's declaration of its people or could
+            not be checked, or if a record has lost more than an owner or the study's plan states.
     """
 
     @property

@@ -28,6 +28,7 @@ from pramana.reporting.estimating import EstimatorName
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
+from pramana_core.marginals.levels import Groups, flat_groups
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records
 from pramana_core.wire.jobs import CountsSpec, JobSpec
@@ -186,8 +187,8 @@ class Study:
     ) -> Job[EstimatorT]:
         """Let the miner learn from all owners' reports what `learner.fit` would learn here.
 
-        Equal requests about the same reports give the same job, whoever sends them. A job that
-        failed or was cancelled runs again.
+        Equal requests about the same reports give the same job, even from different analysts. A
+        job that failed or was cancelled runs again.
 
         Args:
             learner: any estimator, such as `pm.DecisionTree("ill", max_depth=4)`, with its options.
@@ -219,6 +220,7 @@ class Study:
         variables: str | Sequence[str],
         records: Records | None = None,
         *,
+        groups: Groups | None = None,
         estimator: EstimatorName = "auto",
         order: int | None = None,
     ) -> Job[pd.DataFrame]:
@@ -227,16 +229,20 @@ class Study:
         Args:
             variables: one name, or a list of them.
             records: see `run`.
+            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`.
             estimator: see `run`.
             order: see `run`.
 
         Returns:
-            the job; `model` is a frame in the form of `EstimatedCounts.table`.
+            the job; `model` is a frame in the form of `EstimatedCounts.table`, with `groups` of
+            `EstimatedCounts.levels`.
 
         Raises as `run`.
         """
         names = names_of(variables, "variables")
         table = {"kind": "contingency-table", "variables": names}
+        if groups is not None:
+            table["groups"] = flat_groups(groups)
         return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:

@@ -94,12 +94,12 @@ class DemoOutcome:
 
 def demo_report(scenario: Scenario, outcome: DemoOutcome, model: BayesNetMessage) -> Report:
     """Return the report of a demonstration."""
-    held, known = outcome.coverage()
+    covered, known = outcome.coverage()
     facts = [
         Fact(f"{outcome.records:,}", "records at each owner"),
         Fact(f"{len(model.releases)}", "owners"),
         Fact(f"{len(outcome.rows)}", "parameters"),
-        Fact(f"{held} of {known}", "95 % intervals contain the true value"),
+        Fact(f"{covered} of {known}", "95 % intervals contain the true value"),
         Fact(f"{outcome.seconds:.1f} s", "from first process to comparison"),
     ]
     lead = (

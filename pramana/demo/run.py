@@ -53,9 +53,9 @@ class Processes(ExitStack):
         deadline = time.monotonic() + _START_SECONDS
         while not ready.exists():
             if process.poll() is not None or time.monotonic() > deadline:
-                said = (self._logs / f"{name}.log").read_text(errors="replace").strip()
+                output = (self._logs / f"{name}.log").read_text(errors="replace").strip()
                 raise Unreachable(
-                    f"The {name} process did not start: {said or 'no output'}",
+                    f"The {name} process did not start: {output or 'no output'}",
                     remedy=f"See {self._logs / name}.log.",
                 )
             time.sleep(0.02)

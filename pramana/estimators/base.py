@@ -183,7 +183,6 @@ class Estimator(Drawn, ABC):
         return self.learned_from_.worth
 
     def _weigh(self, counts: EstimatedCounts) -> Worth | None:  # noqa: ARG002
-        """Return the worth of a model learned from counts."""
         return None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -227,7 +226,6 @@ class Estimator(Drawn, ABC):
         return document
 
     def _options_written(self) -> dict[str, Any]:
-        """Return the options as JSON data."""
         return {name: plain(value) for name, value in self.get_params().items()}
 
     def _options_of(self, options: type[OptionsT], **instead: Any) -> OptionsT:
@@ -288,7 +286,6 @@ class Estimator(Drawn, ABC):
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
     def _numbers(self) -> pd.DataFrame | None:
-        """Return the main numbers, one row each."""
         estimator: Any = self
         frame: pd.DataFrame = estimator.to_frame()
         return frame
@@ -340,11 +337,11 @@ class Estimator(Drawn, ABC):
         return words + ", some pooled from smaller tables (see filled_in_)" * bool(source.filled_in)
 
     def __repr__(self) -> str:
-        said = f"{type(self).__name__}({self._options_text()})"
+        call = f"{type(self).__name__}({self._options_text()})"
         if not self.__sklearn_is_fitted__():
-            return said
+            return call
         worth = f", {self.worth_.short}" if self.worth_ else ""
-        return f"{said}{self._finding()}{worth}, {self.describe_source()}"
+        return f"{call}{self._finding()}{worth}, {self.describe_source()}"
 
     def _finding(self) -> str:
         """Return the main result in a few words, after a comma; often empty."""

@@ -213,7 +213,6 @@ class Regression(Estimator):
         return None if self.features is None else names_of(self.features, "features", some=True)
 
     def _whole(self, frame: Frame, names: Sequence[str]) -> MixedTable:
-        """Return the named columns of a table to predict."""
         with one_sentence():
             return mixed_columns(frame.frame if is_masked(frame) else frame, names, "frame")
 

@@ -80,7 +80,7 @@ def observed_categories(
         >>> pm.observed_categories(people)
         {'age': ['23', '31', '40', '64'], 'sex': ['f', 'm']}
     """
-    from pramana.simulate.tables import MOST_INTERVALS, ColumnChanges, made
+    from pramana.simulate.tables import MOST_INTERVALS, ColumnChanges, as_variable
 
     table = as_frame(frame, "frame")
     names = list(table.columns) if columns is None else names_of(columns, "columns")
@@ -96,7 +96,7 @@ def observed_categories(
     for name in names:
         ordered = getattr(table[name].dtype, "ordered", False)
         try:
-            found = made(_texts(table[name]), name, done, asked=columns is not None)
+            found = as_variable(_texts(table[name]), name, done, requested=columns is not None)
         except TableError:
             done.left_out[name] = "cells other than texts, numbers or dates"
         else:
@@ -211,13 +211,12 @@ def domain(
             where=unlisted[0],
         )
     with one_sentence():
-        made = Domain(tuple(_variable(name, given[name]) for name in names))
-    encode(table, made, "frame")
-    return made
+        variables = Domain(tuple(_variable(name, given[name]) for name in names))
+    encode(table, variables, "frame")
+    return variables
 
 
 def _listed(categories: Mapping[str, Categories] | Domain | None) -> Mapping[str, Categories]:
-    """Return the categories by column."""
     if isinstance(categories, Domain):
         return {v.name: v for v in categories}
     if not isinstance(categories, Mapping):

@@ -243,14 +243,14 @@ def mixed_columns(
     Raises TableError, MissingColumn.
     """
     frame = as_frame(table, argument)
-    asked = list(map(str, frame.columns)) if names is None else list(names)
-    absent = [name for name in dict.fromkeys([*asked, *needed]) if name not in frame.columns]
+    chosen = list(map(str, frame.columns)) if names is None else list(names)
+    absent = [name for name in dict.fromkeys([*chosen, *needed]) if name not in frame.columns]
     if absent:
         raise MissingColumn(
-            f"{lacking(frame, [*asked, *needed], argument)}; it has {quoted(frame.columns)}.",
+            f"{lacking(frame, [*chosen, *needed], argument)}; it has {quoted(frame.columns)}.",
             where=absent[0],
         )
-    return read_mixed(frame[asked], argument)
+    return read_mixed(frame[chosen], argument)
 
 
 def is_masked(data: object) -> bool:

@@ -63,8 +63,8 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
     ) -> None:
         """Raise an error again as one sentence."""
         if isinstance(error, PramanaError):
-            said = joined(str(error))
-            error.message, error.remedy = f"{self._of}: {said}" if self._of else said, None
+            sentence = joined(str(error))
+            error.message, error.remedy = f"{self._of}: {sentence}" if self._of else sentence, None
             error.args = (error.message, *error.args[1:])
             raise error.with_traceback(None) from None
 
@@ -76,11 +76,11 @@ def checked_options(
     known = inspect.signature(function)
 
     @functools.wraps(function)
-    def asked(*args: Given.args, **named: Given.kwargs) -> Answer:
+    def checked(*args: Given.args, **named: Given.kwargs) -> Answer:
         _require_options(name or function.__name__, known, args, named)
         return function(*args, **named)
 
-    return asked
+    return checked
 
 
 def _require_options(

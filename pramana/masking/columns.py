@@ -26,7 +26,7 @@ class Columns:
     """
 
     table: pd.DataFrame
-    told: tuple[str, ...]
+    unchanged: tuple[str, ...]
     confidential: tuple[str, ...]
     dropped: tuple[str, ...]
     s: MixedTable
@@ -47,24 +47,24 @@ def columns_of(
             "confidential must name at least one column to mask.", where="confidential"
         )
     require_columns(table, hidden, "confidential")
-    told = [name for name in table.columns if name not in hidden]
+    unchanged = [name for name in table.columns if name not in hidden]
     if tell is not None:
-        told = names_of(tell, "tell")
-        require_columns(table, told, "tell")
-    for names, argument in ((hidden, "confidential"), ([*told, *hidden], "tell")):
+        unchanged = names_of(tell, "tell")
+        require_columns(table, unchanged, "tell")
+    for names, argument in ((hidden, "confidential"), ([*unchanged, *hidden], "tell")):
         if twice := repeated_in(names):
             raise OptionError(
                 f"tell and confidential must name {quoted(twice)} only once.", where=argument
             )
     for name in hidden:
         _require_numbers(table[name], name)
-    for name in told:
+    for name in unchanged:
         require_no_id(table[name], name, "tell")
-    kept = [name for name in table.columns if name in {*told, *hidden}]
+    kept = [name for name in table.columns if name in {*unchanged, *hidden}]
     dropped = tuple(name for name in table.columns if name not in kept)
     with one_sentence("frame"):
-        s, x = (read_mixed(table[names], "frame") for names in (told, hidden))
-    return Columns(table[kept], tuple(told), tuple(hidden), dropped, s, x)
+        s, x = (read_mixed(table[names], "frame") for names in (unchanged, hidden))
+    return Columns(table[kept], tuple(unchanged), tuple(hidden), dropped, s, x)
 
 
 def _require_numbers(column: Any, name: str) -> None:

@@ -138,7 +138,7 @@ def mask(
         bar(2, 2)
     return MaskedFrame(
         method=chosen.name,
-        tell=columns.told,
+        tell=columns.unchanged,
         confidential=columns.confidential,
         frame=_released(origin, made.matrix, keep_order),
         origin=origin,

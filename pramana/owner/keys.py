@@ -23,9 +23,9 @@ class Keys:
     are joined. With the same keys a record gets the same report every time. Other keys would
     randomize the record again, which reveals more. So create keys once, and keep them.
 
-    The folder has the format of the agent's state directory, so that the agent can use these keys
-    and the reverse. No printed form shows a secret; keys cannot be pickled, and a copy is the same
-    object. Use `create` and `open` instead of the constructor.
+    The folder has the format of the agent's state directory, so each can use the other's keys. No
+    printed form shows a secret; keys cannot be pickled, and a copy is the same object. Use `create`
+    and `open` instead of the constructor.
 
     Args:
         secrets: both secrets, in the agent's form.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
 from pramana.frames.sentences import checked_options, joined, listed, one_sentence, warn_each
 from pramana.frames.tables import names_of
-from pramana.reporting.levels import Groups, levels_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, sources_of
@@ -25,6 +24,7 @@ from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimator
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
+from pramana_core.marginals.levels import Groups, levels_of
 from pramana_core.marginals.tables import LEVEL, column_of
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
@@ -206,6 +206,8 @@ class EstimatedCounts(Drawn):
                  1     crew  885.0
                  2     crew  885.0
         """
+        import pandas as pd
+
         names = names_of(variable, "variable", some=True)
         if len(names) != 1:
             raise OptionError("variable must be one name.", where="variable")
@@ -213,9 +215,9 @@ class EstimatedCounts(Drawn):
         with one_sentence():
             require_limit(level, InnerShare, "level")
             found = part.marginal(names)
-            frame = levels_of(found, found.domain[names[0]], groups, level)
+            rows = levels_of(found, found.domain[names[0]], groups, level)
         warn_each(_contradicted(part))
-        return frame
+        return pd.DataFrame([asdict(row) for row in rows])
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
         """Return the same counts for some variables only, in the order given.

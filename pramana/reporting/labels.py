@@ -46,7 +46,7 @@ def form_of(block: Block, name: str) -> Form:
     place = block.names.index(name)
     true, reported = block.variables[place].size, block.reported_shape[place]
     if block.channel.choices:
-        return Form.SOMETIMES
+        return Form.SOMETIMES if reported == true + 1 else Form.NUMBER
     if reported == 1:
         return Form.NOTHING
     if block.channel.items:
@@ -79,8 +79,8 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
         elif form is Form.NUMBER:
             columns[name] = pd.Series(own)
         else:
-            told = np.full(len(own), variable.size) if form is Form.NOTHING else own
-            columns[name] = decode({name: told}, Domain((variable,)))[name]
+            reported = np.full(len(own), variable.size) if form is Form.NOTHING else own
+            columns[name] = decode({name: reported}, Domain((variable,)))[name]
     return pd.DataFrame(columns)
 
 

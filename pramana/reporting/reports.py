@@ -192,7 +192,7 @@ class Reports:
 
     @property
     def gamma(self) -> float:
-        """The amplification of the whole record, the largest factor on any odds (Ma 3.1)."""
+        """The amplification of the whole record: the largest change of any odds (Ma 3.1)."""
         return self.amplification.gamma
 
     @property

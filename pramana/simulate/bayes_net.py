@@ -35,7 +35,7 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Whether K2 finds structures along the given order."""
+    """The option `ordered` of a run: whether K2 searches along the given order."""
 
     ordered: bool = False
 
@@ -49,7 +49,7 @@ class NetworkSimulation:
     time.
     """
 
-    name = "bayes-net"
+    name = "bayes-net-structure"
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class NetworkSimulation:
         bif = trials.source.kind == "bif"
         against = "the network of the file" if bif else "the same search in the whole table"
         by = " by the equivalence class (CPDAG)" if self.search.order is None else ""
-        said = [
+        sentences = [
             Sentence(
                 f"The reference, of {found['true_links']} links, is {against}; score"
                 f" {found['score']}. ± is the standard error over the runs. Reversed: other"
@@ -154,8 +154,8 @@ class NetworkSimulation:
         if (better := found["better_than_no_links"]) is not None:
             words = "closer" if better else "not closer"
             sentence = f"The learned structure is {words} to the reference than one without links."
-            said.append(Sentence(sentence, "plain" if better else "warning"))
-        yield Section(sentences=said)
+            sentences.append(Sentence(sentence, "plain" if better else "warning"))
+        yield Section(sentences=sentences)
 
     def _reference(self, trials: Trials) -> BayesNet:
         """Return the network of the records, or the one learned from a whole table."""
@@ -168,7 +168,6 @@ class NetworkSimulation:
     def _compared(
         self, marginals: EstimatedMarginals, network: BayesNet, seconds: float
     ) -> Numbers:
-        """Return the errors of a learned network."""
         structure, reference = network.structure, self.reference
         errors = compare(structure, reference.structure, by_class=self.search.order is None)
         unlinked = fitted(marginals, Structure.of(dict.fromkeys(structure.nodes, ())))

@@ -19,30 +19,32 @@ Owners = tuple[tuple[str, tuple[str, ...]], ...]
 """The owners' names and variables, in the order of a study plan."""
 
 
-def owners_of(domain: Domain, asked: str) -> Owners:
+def owners_of(domain: Domain, option: str) -> Owners:
     """Return the owners of the columns, as the option `--owners` states them.
 
     The option is a number of owners, who get the columns in order, or the columns of each owner,
     with commas between columns and semicolons between owners. Raises OptionError, UnknownVariable.
     """
     names = domain.names
-    if asked.strip().isdigit():
-        count = int(asked)
+    if option.strip().isdigit():
+        count = int(option)
         ends = [round(len(names) * i / max(count, 1)) for i in range(count + 1)]
-        held = [names[low:high] for low, high in itertools.pairwise(ends)]
+        columns = [names[low:high] for low, high in itertools.pairwise(ends)]
     else:
-        held = [tuple(n.strip() for n in own.split(",") if n.strip()) for own in asked.split(";")]
-    named = list(itertools.chain(*held))
+        columns = [
+            tuple(n.strip() for n in own.split(",") if n.strip()) for own in option.split(";")
+        ]
+    named = list(itertools.chain(*columns))
     for name in named:
         domain.axis(name)
-    if len(held) < 2 or not all(held) or sorted(named) != sorted(names):
+    if len(columns) < 2 or not all(columns) or sorted(named) != sorted(names):
         raise OptionError(
-            f"--owners {asked!r} does not assign each of {len(names)} columns to one of several"
+            f"--owners {option!r} does not assign each of {len(names)} columns to one of several"
             " owners.",
             where="--owners",
             remedy='Pass a number of owners, or the columns of each: "a,b; c,d".',
         )
-    return tuple((f"owner-{i}", own) for i, own in enumerate(held, 1))
+    return tuple((f"owner-{i}", own) for i, own in enumerate(columns, 1))
 
 
 def designed(
@@ -71,12 +73,12 @@ def estimator_of(design: Design) -> Estimator:
 
 def described(design: Design) -> dict[str, Any]:
     """Return the design's part of a simulation's JSON."""
-    said = design.as_dict()
+    document = design.as_dict()
     kept = ("useful", "kept_of_moderate_association", "records_enough", "unserved")
     study = design.study_plan
     return {
         "design": design.chosen.family,
-        **{name: said[name] for name in kept},
+        **{name: document[name] for name in kept},
         "study_plan": None if study is None else study.digest,
     }
 

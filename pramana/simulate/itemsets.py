@@ -79,7 +79,7 @@ def _compared(truth: Supports, found: Supports) -> tuple[int, int, float, float,
 class RulesSimulation:
     """Mines every run's reports and compares with the frequent itemsets of its true records."""
 
-    name = "rules"
+    name = "association-rules"
 
     def __init__(self, trials: Trials, mining: RuleOptions, estimator: Estimator) -> None:
         self.mining, self.estimator = mining, estimator
@@ -133,7 +133,7 @@ class RulesSimulation:
         yield Section(table=Table(columns, found["by_length"]))
         mean, se = found["overall"]["mean"], found["overall"]["se"]
         false, power = (measured(mean[n], se[n]) for n in ("false_discovery", "power"))
-        said = [
+        sentences = [
             (
                 f"Minimum support {self.mining.minimum_support:g}, {self.mining.decisions}"
                 f" decisions. Of the itemsets found, {false} % are false; of the frequent ones,"
@@ -146,11 +146,11 @@ class RulesSimulation:
             ),
         ]
         if found["modelled_from"] is not None:
-            said.append(
+            sentences.append(
                 f"Itemsets of {found['modelled_from']} items or more come from a model of shorter"
                 " ones, since no record reports them together."
             )
-        yield Section(sentences=said)
+        yield Section(sentences=sentences)
 
 
 _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))

@@ -103,13 +103,13 @@ class ClassifierSimulation:
         title = f"accuracy on {trials.tested:,} held-out records"
         yield Section(table=spread_table(title, _SHOWN, found))
         better = found["verdict"].startswith("Better")
-        said = [
+        sentences = [
             Sentence(found["verdict"], "plain" if better else "warning"),
             Sentence(
                 "sd is the standard deviation over the runs; each run splits the records anew."
             ),
         ]
-        yield Section(sentences=said)
+        yield Section(sentences=sentences)
 
 
 def spread_table(title: str, shown: Mapping[str, str], found: Mapping[str, Any]) -> Table:

@@ -79,7 +79,7 @@ class SimulationOptions:
             )
 
     @property
-    def told(self) -> Tell:
+    def leaf_counts(self) -> Tell:
         """The counts in leaves: as chosen, or as the method requires (the paper's: hits)."""
         default: Tell = "hits" if self.method in ("pgen", "basegen") else "distribution"
         return self.tell or default
@@ -95,6 +95,6 @@ class SimulationOptions:
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
-        asked = own.pop("requirement")
-        required = {name: getattr(asked, name, None) for name in ("k", "c", "l", "exact")}
-        return {**own, **required, "global": own.pop("model"), "tell": self.told}
+        requirement = own.pop("requirement")
+        required = {name: getattr(requirement, name, None) for name in ("k", "c", "l", "exact")}
+        return {**own, **required, "global": own.pop("model"), "tell": self.leaf_counts}

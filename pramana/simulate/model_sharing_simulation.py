@@ -90,8 +90,8 @@ class PreparedTable:
         key = ("basis", fold.run, fold.number, options.folds, options.seed, options.model)
         if key not in self._made:
             table, codes = self.attributes.rows(fold.train), self.codes[fold.train]
-            asked = GrowthOptions(seed=options.seed)
-            self._made[key] = learn_global(self.schema, table, codes, options.model, asked)
+            growth = GrowthOptions(seed=options.seed)
+            self._made[key] = learn_global(self.schema, table, codes, options.model, growth)
         found: GlobalModel = self._made[key]
         return found
 
@@ -100,20 +100,28 @@ class PreparedTable:
 
         The entry is None if the tree is grown with the requirement and no split meets it.
         """
-        asked: Requirement | None = options.requirement if options.by == "growing" else None
-        key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
+        requirement: Requirement | None = options.requirement if options.by == "growing" else None
+        key = (
+            "trees",
+            fold.run,
+            fold.number,
+            options.folds,
+            options.seed,
+            options.owners,
+            requirement,
+        )
         if key not in self._made:
             parts = self.owners(fold, options)
-            self._made[key] = [self._grown(rows, options.seed, asked) for rows in parts]
+            self._made[key] = [self._grown(rows, options.seed, requirement) for rows in parts]
         found: list[SharedTree | None] = self._made[key]
         return found
 
-    def _grown(self, rows: Rows, seed: int, asked: Requirement | None) -> SharedTree | None:
+    def _grown(self, rows: Rows, seed: int, requirement: Requirement | None) -> SharedTree | None:
         table, codes = self.attributes.rows(rows), self.codes[rows]
         # A requirement needs no random draws.
-        growth = GrowthOptions(seed=seed) if asked is None else GrowthOptions()
+        growth = GrowthOptions(seed=seed) if requirement is None else GrowthOptions()
         try:
-            return grow_tree(self.schema, table, codes, growth, requirement=asked)
+            return grow_tree(self.schema, table, codes, growth, requirement=requirement)
         except RequirementUnmet:
             return None
 
@@ -181,7 +189,7 @@ def released(
             tree = prune(tree, options.requirement, options.counts)
         except RequirementUnmet:
             return None
-    return None if tree is None else released_form(tree, options.told)
+    return None if tree is None else released_form(tree, options.leaf_counts)
 
 
 def _leaves(trees: Sequence[SharedTree]) -> tuple[float, ...]:
@@ -287,14 +295,14 @@ def simulate(
 
     Raises OptionError, NotInstalled.
     """
-    held, way = kept or PreparedTable(table), way or WAYS[options.method]
-    folds = held.folds(options)
+    prepared, way = kept or PreparedTable(table), way or WAYS[options.method]
+    folds = prepared.folds(options)
     rows = []
     on_step(0.0)
     for done, fold in enumerate(folds, 1):
         began = time.perf_counter()
-        made = way(held, fold, options)
-        rows.append(_measured(held, fold, options, made, time.perf_counter() - began))
+        made = way(prepared, fold, options)
+        rows.append(_measured(prepared, fold, options, made, time.perf_counter() - began))
         on_step(done / len(folds))
     return Simulation(table, options, tuple(rows))
 

@@ -100,14 +100,14 @@ class Trials:
         return not self.tested and self.source.same_records(self.records)
 
     @property
-    def told(self) -> Amplification:
+    def amplification(self) -> Amplification:
         """The amplification of the whole record under the plan."""
         return Amplification.together(self.plan.blocks)
 
     @property
     def central(self) -> CentralLoss:
         """The central bound of the reports of a run."""
-        return central_loss(self.told, self.records - self.tested)
+        return central_loss(self.amplification, self.records - self.tested)
 
     def described(self) -> dict[str, Any]:
         """Return the source of the records as JSON."""
@@ -129,7 +129,7 @@ class Trials:
             "seed": self.seed,
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(described(self.design) if self.design is not None else {"design": None}),
-            "gamma": finite(self.told.gamma),
+            "gamma": finite(self.amplification.gamma),
             "central_epsilon": finite(self.central.epsilon),
             "delta": self.central.delta,
             "plan_digest": self.plan.digest,

@@ -84,7 +84,7 @@ class ColumnChanges:
         how = f"at most {most} intervals with nearly equal counts of records"
         if self.intervals:
             how = f"{self.intervals} intervals of equal width"
-        said = [
+        sentences = [
             f"{_all(self.cut)} {'are' if many else 'is'} cut into {how}." if self.cut else "",
             f"Empty cells of {_all(self.empty)} are a separate category {EMPTY!r}."
             if self.empty
@@ -96,18 +96,18 @@ class ColumnChanges:
             else "",
             f"Columns omitted: {self.faults}." if self.left_out else "",
         ]
-        return " ".join(sentence for sentence in said if sentence)
+        return " ".join(sentence for sentence in sentences if sentence)
 
 
-def made(
-    column: pd.Series[str], name: str, done: ColumnChanges, *, asked: bool
+def as_variable(
+    column: pd.Series[str], name: str, done: ColumnChanges, *, requested: bool
 ) -> tuple[Variable, Codes] | None:
     """Return a column of texts as a variable and its codes; None if the column is omitted.
 
-    A column requested by name (`asked`) is numeric even if each record has its own number.
+    A column requested by name (`requested`) is numeric even if each record has its own number.
     """
     parts = _numbers(column, name)
-    reason = _unusable(column, parts, name, asked=asked, cut=done.intervals)
+    reason = _unusable(column, parts, name, requested=requested, cut=done.intervals)
     if reason:
         done.left_out[name] = reason
         return None
@@ -151,7 +151,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 def _unusable(
-    column: pd.Series[str], parts: _Numbers | None, name: str, *, asked: bool, cut: int | None
+    column: pd.Series[str], parts: _Numbers | None, name: str, *, requested: bool, cut: int | None
 ) -> str:
     """Return the reason why a column cannot be simulated, or ""."""
     if not name:
@@ -166,7 +166,7 @@ def _unusable(
         return f"{values} different values" if many or rare else ""
     numbers, _ = parts
     whole = bool((numbers == np.round(numbers)).all())
-    if not asked and whole and own > _ALIKE and _many(numbers, cut):
+    if not requested and whole and own > _ALIKE and _many(numbers, cut):
         return "a different number for almost every record"
     return ""
 
@@ -288,17 +288,17 @@ def read_source(
     found: list[Variable] = []
     codes: dict[str, Codes] = {}
     for name in names:
-        one = made(frame[name], name, done, asked=variables is not None)
+        one = as_variable(frame[name], name, done, requested=variables is not None)
         if one is not None:
             found.append(one[0])
             codes[name] = one[1]
-    asked, bad = variables is not None, done.left_out
+    requested, bad = variables is not None, done.left_out
     alone = frame.shape[1] == 1 and path.suffix != ".parquet"
-    if len(found) < _FEWEST or (bad and asked):
+    if len(found) < _FEWEST or (bad and requested):
         few = "" if bad else " Only one column is usable, and a link needs two."
         raise TableError(
             f"{path.name} cannot be simulated.{few}{f' {done.faults}.' if bad else ''}",
-            where=", ".join(bad) or ("--variables" if asked else "--table"),
+            where=", ".join(bad) or ("--variables" if requested else "--table"),
             remedy=_COMMAS if alone else _REMEDY,
         )
     return TableSource(path.name, Domain(tuple(found)), codes, done.note)
@@ -316,12 +316,12 @@ def read_cells(path: Path) -> pd.DataFrame:
 
 def _wanted(path: Path, frame: pd.DataFrame, variables: Sequence[str] | None) -> list[str]:
     present = list(frame.columns)
-    asked = [name.strip() for text in variables or () for name in text.split(",")]
-    missing = [name for name in asked if name not in present]
+    requested = [name.strip() for text in variables or () for name in text.split(",")]
+    missing = [name for name in requested if name not in present]
     if missing:
         raise MissingColumn(
             f"{path.name} has no column {', '.join(map(repr, missing))}.",
             where=", ".join(missing),
             remedy=f"It has {present}.",
         )
-    return present if variables is None else list(dict.fromkeys(asked))
+    return present if variables is None else list(dict.fromkeys(requested))

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pramana_core.errors import LimitExceeded
+from pramana_core.errors import LimitExceeded, NotReady
 from pramana_core.full_disks import no_room, storing
 
 LONGEST = 4096
@@ -37,33 +37,47 @@ class AuditLog:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Run a change that is logged afterwards. Raises StorageFull before the change starts."""
+        """Check the log before a change that is logged afterwards. Raises StorageFull, NotReady."""
         self.require_room()
         yield
 
     def require_room(self) -> None:
-        """Check that the disk has room for further lines. Raises StorageFull."""
-        size = self.path.stat().st_size if self.path.exists() else 0
+        """Check that further lines can be written. Raises StorageFull, NotReady."""
+        with self._opened() as descriptor:
+            size, disk = os.fstat(descriptor).st_size, os.fstatvfs(descriptor)
         most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        disk = os.statvfs(self.path.parent)
         limited = most != resource.RLIM_INFINITY and size + SPARE * LONGEST > most
         if limited or disk.f_bavail * disk.f_frsize < SPARE * LONGEST:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry with the time, or nothing at all. Raises LimitExceeded, StorageFull."""
+        """Append a whole entry with the time. Raises LimitExceeded, StorageFull, NotReady."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
-            raise LimitExceeded(f"An audit entry has at most {LONGEST} bytes; shorten its texts.")
-        with self._lock, storing(_WHAT):
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                # Closing the descriptor releases the lock.
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-                self._append(descriptor, line)
-            finally:
-                os.close(descriptor)
+            raise LimitExceeded(f"An audit entry has over {LONGEST} bytes; shorten its texts.")
+        with self._lock, self._opened() as descriptor:
+            # Closing the descriptor releases the lock.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._append(descriptor, line)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open the log for writing. Raises StorageFull, NotReady."""
+        try:
+            with storing(_WHAT):
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+                try:
+                    yield descriptor
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            raise NotReady(
+                f"An entry of the audit log cannot be written ({error.strerror}), so no change is"
+                " made.",
+                where=_WHAT,
+                remedy="The operator should check the file audit.jsonl, its folder and its disk.",
+            ) from error
 
     def _append(self, descriptor: int, line: bytes) -> None:
         """Append a line after ending a partial line that a crash may have written."""

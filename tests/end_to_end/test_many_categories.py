@@ -42,7 +42,8 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
     for name, labels, true in zip(
         ("place", "diagnosis"), (PLACES, DIAGNOSES), columns, strict=True
     ):
-        spec = {"kind": "contingency-table", "variables": [name]}
+        groups = {f"g{i}": labels[i::10] for i in range(10)}
+        spec = {"kind": "contingency-table", "variables": [name], "groups": groups}
         job = admin.post("/v1/studies/trial/jobs", {"spec": spec})
         done = admin.wait(f"/v1/jobs/{job['id']}")
         model = admin.get(f"/v1/models/{done['model']}")
@@ -52,3 +53,41 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
             off = cells[label]["count"] - (true == label).sum()
             assert abs(off) < 5 * cells[label]["se_records"]
             assert cells[label]["interval"][0] > 0
+        outer = [row for row in model["levels"] if row["level"] == 1]
+        assert sum(row["count"] for row in outer) == pytest.approx(RECORDS)
+        assert len(model["levels"]) < len(labels) / 4  # small categories are pooled
+        for row, group in zip(outer, groups.values(), strict=True):
+            assert abs(row["count"] - np.isin(true, group).sum()) < 5 * row["se_records"]
+
+
+@pytest.mark.end_to_end
+@pytest.mark.slow
+def test_a_pair_is_reported_in_subsets_and_estimated(learning_study, run):
+    """The raw counts of all 240 cells differ from the truth by their errors."""
+    rng = np.random.default_rng(8)
+    labels = {"ward": [f"w{i:02}" for i in range(24)], "drug": [f"d{i}" for i in range(10)]}
+    ward = rng.choice(24, RECORDS, p=(chances := 1 / np.arange(1, 25)) / chances.sum())
+    drug = np.where(rng.random(RECORDS) < 0.5, ward % 10, rng.integers(0, 10, RECORDS))
+    rows = [f"r{i},w{w:02},d{d}" for i, (w, d) in enumerate(zip(ward, drug, strict=True))]
+    parts = [
+        f'[[variables]]\nname = "{name}"\ncategories = {json.dumps(own)}\nsensitive = true\n'
+        for name, own in labels.items()
+    ]
+    table = "\n".join(["id,ward,drug", *rows])
+    site = learning_study.add_owner("north", table, "\n".join(parts))
+    design = ["design", "--gamma", "5", "--learn", "pairs", "--apply", "--yes"]
+    for words in (design, ["plan"], ["publish", "--yes"]):
+        done = run("owner_agent", *words, "--site", str(site))
+        assert done.returncode == 0, done.stderr
+    assert 'report = "subset"' in site.read_text(encoding="utf-8")
+    admin = learning_study.admin
+    spec = {"kind": "contingency-table", "variables": ["ward", "drug"]}
+    job = admin.post("/v1/studies/trial/jobs", {"spec": spec})
+    done = admin.wait(f"/v1/jobs/{job['id']}")
+    model = admin.get(f"/v1/models/{done['model']}")
+    assert model["spec"]["estimator"] == "pooled"
+    true = np.bincount(ward * 10 + drug, minlength=240)
+    errors = np.array([cell["se_records"] for cell in model["cells"]])
+    off = (np.array([cell["count"] for cell in model["cells"]]) - true) / errors
+    # The mean of 239 squares has a standard error of .09.
+    assert 0.6 < np.square(off).mean() < 1.4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,3 +94,17 @@ def test_certificates_open_the_door(secured: Secured):
     assert run_command("owner_agent", *words).returncode == 0
     (sealed,) = secured.admin.get("/v1/studies/trial/releases").raise_for_status().json()["items"]
     assert (sealed["state"], sealed["parts_received"]) == ("sealed", list(range(20)))
+
+    examined = run_command("owner_agent", "doctor", "--json", "--site", words[-1])
+    found = {one["check"]: one for one in json.loads(examined.stdout)["findings"]}
+    faults = {one["check"]: one["code"] for one in found.values() if one["state"] != "good"}
+    assert faults == {"reachability": "not-ready"}  # this miner has no workers
+    assert examined.returncode == 4
+    assert found["miner-certificate"]["message"].startswith("The miner's certificate is valid")
+    # The control: an authority that did not sign the miner's certificate.
+    stranger = Authority.make(secured.root / "stranger", "ca")
+    text = Path(words[-1]).read_text().replace(str(secured.authority.path), str(stranger.path))
+    Path(words[-1]).write_text(text)
+    examined = run_command("owner_agent", "doctor", "--site", words[-1])
+    assert examined.returncode == Unreachable.exit_code
+    assert "(certificate signature failure)" in examined.stdout

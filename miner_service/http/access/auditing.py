@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.problems import failure_response
+from miner_service.http.access.problems import address_of, failure_response
 from miner_service.store.credentials import without_secrets
 from pramana_core.audit import AuditLog
 from pramana_core.errors import PramanaError
@@ -44,7 +44,7 @@ class AuditMiddleware:
         try:
             self._audit.require_room()
         except PramanaError as error:
-            await failure_response(error, scope["path"])(scope, receive, send)
+            await failure_response(error, scope)(scope, receive, send)
             return
         await self._serve(scope, receive, send)
 
@@ -60,7 +60,7 @@ class AuditMiddleware:
                 except PramanaError as error:
                     if not _changes(scope):
                         refused = True
-                        await failure_response(error, scope["path"])(scope, receive, send)
+                        await failure_response(error, scope)(scope, receive, send)
                     else:  # The change is done, so only the service's log can record it.
                         log.critical("%s: a change is not in the audit log", error.code)
             if not refused:
@@ -95,6 +95,8 @@ class AuditMiddleware:
             "action": action,
             "resource": without_secrets(scope["path"])[:_LONGEST_PATH],
             "outcome": status,
+            "address": address_of(scope),
+            "request": scope.get("state", {}).get("request_id"),
             **({"unnoted": unnoted} if unnoted else {}),
         }
         # A write may wait for a flush, which must not block the loop.

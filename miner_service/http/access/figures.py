@@ -6,11 +6,13 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import version
 from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     ProcessCollector,
     generate_latest,
@@ -20,7 +22,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.types import Scope
 
+from miner_service.alignment.cluster import require_scheduler
 from miner_service.services import Services
+from miner_service.settings import ClusterSettings
+from miner_service.store.identity import last_backup
 from miner_service.store.schema import JobRow, SupervisorRow
 from pramana_core.errors import NotReady
 
@@ -72,6 +77,8 @@ class Figures:
             **own,
         )
         self._problems = Counter("problems", "Problem responses, by code.", ("code",), **own)
+        build = Gauge("build_info", "1, with the version of this service.", ("version",), **own)
+        build.labels(version("pramana")).set(1)
         ProcessCollector(registry=self.registry)
         self.registry.register(self)
 
@@ -100,6 +107,7 @@ class Figures:
         try:
             with self._services.database.read() as session:
                 queue = Queue.of(self._services, session)
+                backup = last_backup(session)
         except NotReady:
             up = 0.0
         yield GaugeMetricFamily("pramana_store_up", "Whether the database answers.", value=up)
@@ -116,7 +124,27 @@ class Figures:
             yield GaugeMetricFamily(
                 "pramana_workers", "Workers with recent signs of life.", value=queue.workers
             )
+            if backup is not None:
+                yield GaugeMetricFamily(
+                    "pramana_backup_age_seconds",
+                    "Time since the last backup by `miner-service backup`.",
+                    value=max((self._services.now() - backup).total_seconds(), 0.0),
+                )
+        if (cluster := self._services.settings.cluster).scheduler is not None:
+            yield GaugeMetricFamily(
+                "pramana_scheduler_up",
+                "Whether the scheduler of the cluster accepts connections.",
+                value=_answers(cluster),
+            )
         free = shutil.disk_usage(self._services.settings.data_dir).free
         yield GaugeMetricFamily(
             "pramana_disk_free_bytes", "Free bytes on the disk of the data directory.", value=free
         )
+
+
+def _answers(cluster: ClusterSettings) -> float:
+    try:
+        require_scheduler(cluster)
+    except NotReady:
+        return 0.0
+    return 1.0

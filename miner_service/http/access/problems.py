@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.types import Scope
 
 from miner_service.store.credentials import without_secrets
 from pramana_core.errors import PramanaError, TooManyRequests
@@ -29,10 +30,15 @@ from pramana_core.wire.services import (
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1
-_LOGGED = {500, 503, 507}
 _LATER = {429, 503}
 _LONGEST_NAME = 64
 _MOST_FIELDS = 10
+
+
+def address_of(scope: Scope) -> str | None:
+    """Return the address of a request's sender; behind a trusted proxy, as the proxy states it."""
+    return scope["client"][0] if scope.get("client") else None
+
 
 _KINDS = (PramanaError, RequestValidationError, HTTPException, ClientDisconnect, Exception)
 
@@ -68,14 +74,16 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
     )
 
 
-def failure_response(error: Exception, instance: str) -> Response:
-    """Return the response to a failed request, and log errors that concern the operator."""
-    document = problem_of_failure(error, instance=instance)
-    if document.status in _LOGGED:
-        # Requests to a service that is not ready repeat, so their lines have no traceback.
-        trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
-        # Quoted, because the address comes from the sender and may contain line breaks.
-        log.error("%s at %r", document.code, without_secrets(instance), exc_info=trace)
+def failure_response(error: Exception, scope: Scope) -> Response:
+    """Return the response to a failed request; note its code and reason for figures and log."""
+    state = scope.setdefault("state", {})
+    request = state.get("request_id")
+    document = problem_of_failure(error, instance=scope["path"])
+    state["problem"], state["reason"] = document.code, document.detail
+    if document.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        fields = {"path": without_secrets(scope["path"]), "request": request}
+        log.error(document.code, extra=fields, exc_info=error)
+    document = document.model_copy(update={"request": request})
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.retry_seconds)
@@ -128,8 +136,7 @@ def methods_at(request: Request) -> str:
 
 
 async def _handle(request: Request, error: Exception) -> Response:
-    request.state.problem = problem_of_failure(error).code  # counted by the figures
-    response = failure_response(error, request.url.path)
+    response = failure_response(error, request.scope)
     if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router lists only the methods of the first matching route.
         response.headers["Allow"] = methods_at(request)

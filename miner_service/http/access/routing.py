@@ -92,7 +92,7 @@ class RuledRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler that checks the rule."""
         rule, handler = rule_of(str(self.name)), super().get_route_handler()
-        takes_part = self.name == "put_part"
+        takes_part, probe = self.name == "put_part", self.name == "read_metrics"
 
         async def answer(request: Request) -> Response:
             gate: Gate = request.app.state.gate
@@ -103,7 +103,8 @@ class RuledRoute(APIRoute):
                 enter, gate.services, header, rule, request.path_params
             )
             request.state.caller = caller
-            gate.take_rate(caller.token)
+            if not probe:
+                gate.take_rate(caller.token)
             if refused is not None:
                 raise refused
             if takes_part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Literal
 
 from fastapi import Request, Response
@@ -15,6 +16,8 @@ from miner_service.http.access.pools import Pool
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs.workers import WorkerPool
+from miner_service.services import Services
+from miner_service.store.identity import same_store
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.wire.base import Message
 
@@ -42,11 +45,13 @@ ANSWER_SECONDS = 4.0
 async def read_readiness(services: ServicesDep, crew: CrewDep, gate: GateDep) -> Health:
     """Check that requests can be served; otherwise name the unavailable parts.
 
-    The parts are the database, the folder of records, the workers, and the scheduler of a cluster.
+    The parts are the database, the folder of records, the audit log, the workers, and the
+    scheduler of a cluster.
     """
     checks: dict[str, Callable[[], None]] = {
         "database": services.database.ping,
-        "files": services.segments.check,
+        "files": lambda: _require_files(services),
+        "audit": services.audit.require_room,
         "jobs": lambda: _require_alive(crew),
     }
     cluster = services.settings.cluster
@@ -98,6 +103,15 @@ def read_metrics(request: Request) -> Response:
     """Read the figures of this process in Prometheus format, without data of any study."""
     figures: Figures = request.app.state.figures
     return Response(figures.text(), media_type=MEDIA_TYPE)
+
+
+def _require_files(services: Services) -> None:
+    same = True
+    with suppress(NotReady):  # its own check reports a database that is away
+        same = same_store(services.database, services.segments)
+    if not same:
+        raise NotReady("The folder of records was moved or replaced.", where="files")
+    services.segments.check()
 
 
 def _require_alive(crew: WorkerPool) -> None:

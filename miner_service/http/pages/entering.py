@@ -85,6 +85,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
         token, study = _token_and_study(sent.text("token"))
         caller = await _name_caller(request, services, f"Bearer {token}")
     except Unauthenticated as error:
+        request.state.problem, request.state.reason = error.code, error.message
         return _form(request, then=sent.text("then"), notice=error.message, status=401)
 
     def begin() -> str:

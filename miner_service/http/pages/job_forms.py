@@ -122,6 +122,8 @@ class Input:
         text = sent.text(self.name)
         if self.kind == "parents":
             return {self.name: _parents(text, self.name, list(variables))}
+        if self.kind == "groups" and text:
+            return {self.name: _groups(text, self.name)}
         if not text:
             emptied = self.nullable and self.default and self.name in sent.fields
             return {self.name: None} if emptied else {}
@@ -148,6 +150,21 @@ def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]
         parent, child = _split_link(line, variables, name)
         found.setdefault(child, []).append(parent)
         found.setdefault(parent, [])
+    return found
+
+
+def _groups(text: str, where: str) -> dict[str, list[str]]:
+    """Return each group with its members, from a line for each member."""
+    found: dict[str, list[str]] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        member, arrow, group = (part.strip() for part in line.rpartition(ARROW))
+        if not (member and arrow and group):
+            raise InputError(
+                f"{where}: a line is no MEMBER -> GROUP.",
+                where=where,
+                remedy="Write a line for each category, as CATEGORY -> GROUP.",
+            )
+        found.setdefault(group, []).append(member)
     return found
 
 
@@ -227,7 +244,7 @@ def _kind(name: str, schema: Schema) -> str:
     if "enum" in schema:
         return "choice"
     by_type = {"integer": "number", "number": "number", "boolean": "flag"}
-    by_name = {"target": "variable", "owners": "owners", "structure": "parents"}
+    by_name = {"target": "variable", "owners": "owners", "structure": "parents", "groups": "groups"}
     return by_name.get(name) or by_type.get(schema.get("type", ""), "text")
 
 

@@ -30,6 +30,7 @@ from miner_service.store.people import ADMIN
 from pramana_core.errors import NotReady, OptionError, PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.privacy import (
+    BUDGET,
     AccessFile,
     InvitationCreate,
     InvitationFile,
@@ -46,7 +47,7 @@ def create_study(
 ) -> Response:
     """Create a study."""
     try:
-        body = _read(StudyCreate, sent, "name", "title", "people", *_BUDGETS)
+        body = _read(StudyCreate, sent, "name", "title", "people", *BUDGET)
         made = studies.create_study(body, services, Response())
     except PramanaError as error:
         paging = newest(SHOWN)
@@ -133,9 +134,6 @@ def revoke_token(token: str, services: ServicesDep, sent: SentDep) -> Response:
     """Revoke a token."""
     studies.revoke_token(token, services)
     return _back(sent)
-
-
-_BUDGETS = ("max_epsilon_record", "max_epsilon_column")
 
 
 def _back(sent: SentForm) -> Response:

@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from pramana_core.estimation.estimated import Estimator
     from pramana_core.marginals.counts import Marginals
 
-Kind = Literal["bayes-net", "tree", "linear", "classifier", "rules", "model-sharing"]
+Kind = Literal[
+    "bayes-net-structure",
+    "decision-tree",
+    "linear-classifier",
+    "bayes-classifier",
+    "association-rules",
+    "model-sharing",
+]
 
 KindArgument = Annotated[Kind, typer.Argument(help="The learner.", show_default=False)]
 
-CLASSIFIERS = ("tree", "linear", "classifier")
+CLASSIFIERS = ("decision-tree", "linear-classifier", "bayes-classifier")
 
 HOLDOUT = 0.3
 
@@ -57,7 +64,7 @@ def simulate(
 ) -> None:
     """Learn many times from randomized records, or from shared trees, of a known table.
 
-    bayes-net counts wrong links; tree, linear and classifier measure accuracy on held-out records;
+    bayes-net-structure counts wrong links; the classifiers measure accuracy on held-out records;
     rules measures the errors of frequent itemsets; model-sharing learns from trees that owners
     share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot
     support the estimate.
@@ -121,11 +128,11 @@ class _Chosen:
 
         self.kind = kind
         kinds: dict[str, tuple[type, ...]] = {
-            "bayes-net": (Scoring, Search, RunOptions),
-            "tree": (TreeOptions,),
-            "linear": (LinearOptions,),
-            "classifier": (BayesClassifierOptions,),
-            "rules": (RuleOptions,),
+            "bayes-net-structure": (Scoring, Search, RunOptions),
+            "decision-tree": (TreeOptions,),
+            "linear-classifier": (LinearOptions,),
+            "bayes-classifier": (BayesClassifierOptions,),
+            "association-rules": (RuleOptions,),
             "model-sharing": (SimulationOptions, Requirement),
         }
         self.kinds = kinds[kind]
@@ -133,7 +140,7 @@ class _Chosen:
         renamed |= {(SimulationOptions, "model"): "global"}
         # Fields with command options of their own, and fields without effect on the results.
         left_out = {
-            "rules": ["confidence", "against", "consistent"],
+            "association-rules": ["confidence", "against", "consistent"],
             "model-sharing": ["runs", "seed"],
         }
         given = [] if typed == ["help"] else typed
@@ -146,16 +153,16 @@ class _Chosen:
         from pramana.simulate.designs import for_itemsets
         from pramana_core.design import goal
 
-        if self.kind == "bayes-net":
+        if self.kind == "bayes-net-structure":
             return goal(domain, "structure")
-        if self.kind == "rules":
+        if self.kind == "association-rules":
             mining = self.options()
             longest = min(mining.max_length, len(domain.names))
             return for_itemsets(domain, mining.minimum_support, longest)
         return goal(domain, "classifier", target=target)
 
     def options(self) -> Any:
-        """Return the learner's options; for bayes-net a tuple of score and search.
+        """Return the learner's options; for bayes-net-structure a tuple of score and search.
 
         Raises OptionError.
         """
@@ -164,24 +171,23 @@ class _Chosen:
 
         typed = self.settings.of
         with options_as_typed():
-            if self.kind == "bayes-net":
+            if self.kind == "bayes-net-structure":
                 run = RunOptions(**typed(RunOptions))
                 order: tuple[str, ...] | None = () if run.ordered else None
                 return Scoring(**typed(Scoring)), Search(order, **typed(Search))
             (kind,) = self.kinds
-            default = {"minimum_support": 0.05} if self.kind == "rules" else {}
+            default = {"minimum_support": 0.05} if self.kind == "association-rules" else {}
             return kind(**default | typed(kind))
 
 
 def _learn(
     chosen: _Chosen, where: given.Setup, target: str | None, repeated: tuple[float, int, int]
 ) -> Outcome:
-    """Simulate a learner on randomized records."""
     from pramana.simulate.study import simulate
 
     holdout, runs, seed = repeated
     options = chosen.options()
-    pocket = chosen.kind == "linear" and options.loss == "perceptron"
+    pocket = chosen.kind == "linear-classifier" and options.loss == "perceptron"
     if pocket and where.estimator is None and where.design is None:
         # The pocket algorithm cannot use negative estimates, which moments can give.
         where = replace(where, estimator="ml")
@@ -200,18 +206,17 @@ def _learn(
 def _simulated(
     chosen: _Chosen, options: Any, trials: Trials, target: str | None, estimator: Estimator
 ) -> Simulated:
-    """Return the simulation of a learner."""
     from pramana.simulate.bayes_net import NetworkSimulation
     from pramana.simulate.itemsets import RulesSimulation
     from pramana.simulate.learners import ClassifierSimulation
 
-    if chosen.kind == "bayes-net":
+    if chosen.kind == "bayes-net-structure":
         scoring, search = options
         return NetworkSimulation(trials, scoring, search, estimator)
-    if chosen.kind == "rules":
+    if chosen.kind == "association-rules":
         return RulesSimulation(trials, options, estimator)
     plain = options
-    if chosen.kind == "linear" and options.loss != "perceptron":
+    if chosen.kind == "linear-classifier" and options.loss != "perceptron":
         (kind,) = chosen.kinds
         options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
 
@@ -220,12 +225,11 @@ def _simulated(
         together = marginals.can_estimate(marginals.domain.names)
         return options if together or plain.l2 else plain
 
-    pick = fitting if chosen.kind == "linear" else None
+    pick = fitting if chosen.kind == "linear-classifier" else None
     return ClassifierSimulation(chosen.kind, str(target), options, estimator, pick)
 
 
 def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed: int) -> Any:
-    """Simulate the sharing of trees."""
     from pramana.simulate.model_sharing_options import SimulationOptions
     from pramana.simulate.model_sharing_simulation import simulate
     from pramana.simulate.model_sharing_tables import read_sharing_table

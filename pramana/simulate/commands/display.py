@@ -31,14 +31,13 @@ def report_of(outcome: Outcome) -> Report:
 
 
 def _randomization(trials: Trials) -> str:
-    gamma = (
-        f"{trials.told.told}, central epsilon {trials.central.epsilon:.4g} about the whole record"
-    )
+    local, central = trials.amplification.told, trials.central.epsilon
+    gamma = f"{local}, central epsilon {central:.4g} about the whole record"
     if trials.design is None:
         return gamma
     study = trials.design.study_plan
-    held = "" if study is None else f" over {len(study.owners)} owners"
-    return f"design {trials.design.chosen.family}, {gamma}{held}"
+    owners = "" if study is None else f" over {len(study.owners)} owners"
+    return f"design {trials.design.chosen.family}, {gamma}{owners}"
 
 
 _SHARED = {
@@ -59,27 +58,28 @@ def sharing_report(outcome: Simulation) -> Report:
         f" {plural(options.owners, 'owner')}, {options.method}, global {options.model},"
         f" {_requirement(options)}, {plural(options.runs, 'run')} of {options.folds} folds"
     )
-    said = [Sentence("sd is the standard deviation over all folds of all runs.")]
+    sentences = [Sentence("sd is the standard deviation over all folds of all runs.")]
     if outcome.refused:
         advice = "" if options.by == "growing" else " With by=growing splits can meet it."
         words = f"{outcome.refused} of {found['trees']} trees could not meet the requirement"
-        said.append(Sentence(f"{words} and were not released.{advice}", "warning"))
+        sentences.append(Sentence(f"{words} and were not released.{advice}", "warning"))
     if outcome.without_model:
         words = f"In {outcome.without_model} of {len(outcome.folds)} folds nothing was released"
-        said.append(Sentence(f"{words}: they predict the most frequent class.", "warning"))
+        sentences.append(Sentence(f"{words}: they predict the most frequent class.", "warning"))
     if table.note:
-        said.append(Sentence(table.note))
+        sentences.append(Sentence(table.note))
     sections = [
         Section(table=spread_table("share of held-out records", _SHARED, found)),
-        Section(sentences=said),
+        Section(sentences=sentences),
     ]
     return Report(title, sections, found)
 
 
 def _requirement(options: SimulationOptions) -> str:
-    asked = options.requirement
+    requirement = options.requirement
     if options.epsilon is not None:
         return f"epsilon {options.epsilon:g}"
-    if asked is None:
+    if requirement is None:
         return "unpruned"
-    return ", ".join(f"{n} {v:g}" for n, v in (("k", asked.k), ("c", asked.c), ("l", asked.l)) if v)
+    limits = (("k", requirement.k), ("c", requirement.c), ("l", requirement.l))
+    return ", ".join(f"{name} {limit:g}" for name, limit in limits if limit)

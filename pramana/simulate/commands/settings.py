@@ -81,7 +81,6 @@ def _typed(kind: Any) -> bool:
 
 
 def _read(name: str, value: str, kind: Any) -> Any:
-    """Return the option's value for its text."""
     from pydantic import TypeAdapter, ValidationError
 
     if value == NONE and NoneType in get_args(kind):
@@ -90,8 +89,8 @@ def _read(name: str, value: str, kind: Any) -> Any:
     try:
         return TypeAdapter(part).validate_strings(value)
     except ValidationError as error:
-        said = error.errors()[0]["msg"]
-        raise OptionError(f"--set {name}={value}: {said}.", where=WHERE) from None
+        cause = error.errors()[0]["msg"]
+        raise OptionError(f"--set {name}={value}: {cause}.", where=WHERE) from None
 
 
 def _limits(kind: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pramana.simulate.commands.settings import options_as_typed
-from pramana_core.errors import OptionError, UnknownVariable
+from pramana_core.errors import EstimationError, OptionError, UnknownVariable
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pramana_core.design import Goal
     from pramana_core.domain import Domain
     from pramana_core.estimation.estimated import Estimator
+
+HALF = 0.5
+"""With a central bound, tables must keep this share of a moderate association: at less, noise
+dominates it, and too few records hide a record in them."""
 
 Bif = Annotated[Path | None, typer.Option(help="Draw records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
@@ -142,6 +146,7 @@ class Setup:
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.study import Trials
         from pramana_core.design import gamma_of_central, require_gamma
+        from pramana_core.ties import exceeds
 
         self._require_randomization()
         source = self._source()
@@ -170,6 +175,15 @@ class Setup:
                 gamma = gamma_of_central(self.central_epsilon, self.delta, reported, self.gamma)
             require_gamma(gamma)
             found = designed(domain, self.design, gamma, wanted(domain), reported, on_step, owners)
+        kept = found.chosen.prediction.kept
+        if self.central_epsilon is not None and exceeds(HALF, kept):
+            raise EstimationError(
+                f"{reported:,} records are too few for this central epsilon: at gamma {gamma:.4g}"
+                f" the wanted tables keep {kept:.0%} of a moderate association; the rest is noise.",
+                where="--central-epsilon",
+                remedy="Use more records or a larger --central-epsilon; with --gamma alone the"
+                " simulation runs.",
+            )
         if found.advice:
             console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
         trials = Trials(source, found.plan, records, runs, seed, found, holdout)

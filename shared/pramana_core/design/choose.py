@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pramana_core import ties
+from pramana_core.channels import set_channel
 from pramana_core.design.families import Build, families, sampled
 from pramana_core.design.goal import Goal
 from pramana_core.design.mixed_sets import best_weights, mixed
@@ -24,6 +25,9 @@ from pramana_core.study_plan import StudyPlan
 
 MIXED = "sampled-mixed"
 """The family of sampled sets of different sizes."""
+
+SUBSETS = "sampled-subsets"
+"""The same, where sets of many categories report subsets of their cells."""
 
 LITTLE = 0.1
 """Tables that keep less than this share of a moderate association show little of it."""
@@ -263,6 +267,7 @@ def _compare(problem: Problem, family: str | None, progress: StagedProgress) -> 
         progress(name, index, len(chosen))
         options.append(option(problem, name, build))
     progress("", len(chosen), len(chosen))
+    options = [o for o in options if o.family != SUBSETS or len(options) == 1 or _in_subsets(o)]
     able = [o for o in options if o.able]
     # Losses may have any size, so losses that differ by a small factor tie.
     losses = np.log([max(o.prediction.loss, _LOSSLESS) for o in able])
@@ -285,7 +290,25 @@ def builds(problem: Problem) -> dict[str, Build]:
     found = dict(families(problem.needs))
     if len(problem.needs.sensitive) > 1:
         found[MIXED] = mixed(problem.goal, problem.records)
+        if _many_categories(problem):
+            found[SUBSETS] = lambda needs: found[MIXED](replace(needs, subsets=True))
     return found
+
+
+def _in_subsets(made: Option) -> bool:
+    """Whether some set reports subsets: else the option is another's."""
+    blocks = () if made.plan is None else made.plan.blocks
+    return any(choice.channel.tags for block in blocks for choice in block.channel.choices)
+
+
+def _many_categories(problem: Problem) -> bool:
+    """Whether a wanted variable or pair within one owner is better reported in subsets."""
+    needs = problem.needs
+    return any(
+        bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
+        for names in problem.goal.sets
+        if len(names) < 3 and {*names} <= {*needs.sensitive} and len(needs.by_owner(names)) == 1
+    )
 
 
 def poolable(problem: Problem) -> Problem:
@@ -323,7 +346,7 @@ def option(problem: Problem, name: str, build: Build) -> Option:
         return Option(name, None, UNPREDICTED, error.message)
     equal = _predict(problem, name, plan)
     choices = [b for b in plan.blocks if b.channel.choices]
-    if not equal.able or name == MIXED or not choices or _many(plan, problem.goal):
+    if not equal.able or name in {MIXED, SUBSETS} or not choices or _many(plan, problem.goal):
         return equal
     subsets = tuple(tuple(b.names[a] for a in c.axes) for b in choices for c in b.channel.choices)
     weights = best_weights(problem.needs, problem.goal, problem.records, subsets)

@@ -27,6 +27,7 @@ from pramana_core.channels import (
     Transition,
     best_subset,
     most_accurate,
+    set_channel,
 )
 from pramana_core.design.requirements import Requirements
 from pramana_core.errors import OptionError
@@ -114,7 +115,7 @@ def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     parts = needs.by_owner(names)
     sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
     if len(parts) == 1:
-        return most_accurate(sizes[0], needs.gamma)
+        return set_channel(sizes[0], needs.gamma, subsets=needs.subsets)
     each = share_epsilon(sizes, math.log(needs.gamma))
     channels = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
     return Product(tuple(map(len, parts)), tuple(channels))

@@ -61,6 +61,10 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
         return tuple(
             kept for places, own in channel.factors for kept in kept_of(names[places], own)
         )
+    if channel.tags and channel.estimate_noise is not None:
+        # The share of the information about a contrast of equally frequent cells.
+        c, d = channel.estimate_noise
+        return ((frozenset(names), 1 / math.sqrt(c + channel.shape[0] * d)),)
     if channel.mixture is not None and channel.condition_number > CONDITION_LIMIT:
         raise SingularChannel(f"The reports reveal (almost) nothing about {list(names)}.")
     if channel.mixture is None:
@@ -122,6 +126,8 @@ def _of_block(block: Block, wanted: set[Names], order: int) -> dict[Names, float
     ] or [(block.names, block.channel, 1.0)]
     known = frozenset().union(*wanted)
     for names, channel, share in parts:
+        if channel.tags and not block.channel.choices:
+            raise SingularChannel(f"The reports of {list(names)} in subsets are not pooled.")
         kept = kept_of(names, channel)
         for one in within([n for n in names if n in known], order):
             if one in information:

@@ -74,7 +74,8 @@ class Requirements:
     """The maximum amplification of a whole record over all owners.
 
     `public` variables are not randomized. `owners` has the names and variables of several owners of
-    the same records. Raises UnknownVariable, and OptionError: no sensitive variable, a gamma not
+    the same records. With `subsets`, sampled sets of many categories report subsets of their cells.
+    Raises UnknownVariable, and OptionError: no sensitive variable, a gamma not
     above 1, or owners that do not have every variable once, in the domain's order.
     """
 
@@ -82,6 +83,7 @@ class Requirements:
     gamma: float
     public: tuple[str, ...] = ()
     owners: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    subsets: bool = False
 
     @classmethod
     def of(

@@ -15,7 +15,13 @@ from typing import cast
 
 import numpy as np
 
-from pramana_core.channels import CONDITION_LIMIT, Choice, Sampled, Transition
+from pramana_core.channels import (
+    CONDITION_LIMIT,
+    Choice,
+    Sampled,
+    SubsetSelection,
+    Transition,
+)
 from pramana_core.channels.base import condition_number, left_inverse
 from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
@@ -49,18 +55,21 @@ COUNTED_CELLS = 1 << 16
 class Decoder:
     """The estimator of a table's cells from a report.
 
-    `precision` is one over the error of a record's estimate, summed over the `cells`. The
-    distribution of reports is `mixture`, (a, b) for a I + b 11', or `listed` with its estimator.
+    `precision` is 1 / (the variance of one record's estimate, summed over the `cells`). The
+    distribution of reports is given either by `mixture`, (a, b) for a I + b 11', or by `listed`, a
+    pair of the distribution and its estimator. If neither is set, the counts of a reading are
+    already estimates. `noise` is `Transition.estimate_noise`, or None if it is unknown.
     """
 
     precision: float
     cells: int
     mixture: tuple[float, float] | None = None
     listed: tuple[Tensor | None, Tensor] | None = None
+    noise: tuple[float, float] | None = None
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows), or None."""
+        """The probability of each report (columns) given each cell (rows), or None if unlisted."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -79,13 +88,21 @@ class Decoder:
         if self.mixture is not None:
             a, b = self.mixture
             return np.asarray((counts - b * counts.sum()) / a, dtype=np.float64)
+        if self.listed is None:
+            return counts
         return np.asarray(self.estimator @ counts, dtype=np.float64)
 
     @classmethod
     def mixing(cls, a: float, b: float, cells: int) -> Decoder:
-        """Return the decoder of a mixture."""
+        """Return the decoder of reports with the distribution a I + b 11'."""
         spread = ((1 - b) ** 2 + (cells - 1) * b**2) / a**2 - 1 / cells
-        return cls(1 / max(spread, 1e-12), cells, mixture=(a, b))
+        return cls(1 / max(spread, 1e-12), cells, mixture=(a, b), noise=(1 / a, b / a**2))
+
+    @classmethod
+    def estimating(cls, c: float, d: float, cells: int) -> Decoder:
+        """Return the decoder of counts that are already estimates, with their `noise` (c, d)."""
+        spread = c + (cells - 1) * d + (1 - c) / cells - 1 / cells
+        return cls(1 / max(spread, 1e-12), cells, noise=(c, d))
 
     @classmethod
     def of(cls, law: Tensor | None, estimator: Tensor) -> Decoder:
@@ -120,7 +137,7 @@ class Reading:
         if self.decoder.law is not None:
             found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
             return found
-        # Other variables affect it, so the observed counts plus one of each report replace it.
+        # Other variables affect the law, so the observed counts plus one of each report replace it.
         return (self.counts + 1) / (self.records + len(self.counts))
 
     def spread(self, law: Tensor) -> Tensor:
@@ -130,6 +147,13 @@ class Reading:
             expected = self.expected(law)
             a, _ = self.decoder.mixture
             return np.asarray((np.diag(expected) - np.outer(expected, expected)) / a**2)
+        if self.decoder.noise is not None:
+            c, d = self.decoder.noise
+            cells = self.decoder.cells
+            both = law[:, None] + law - 1 / cells
+            spread = (1 - c) / cells * both - d / cells - np.outer(law, law)
+            spread[np.diag_indices(cells)] += c * law + d
+            return np.asarray(spread, dtype=np.float64)
         weights = self.decoder.estimator
         mean = law if self.decoder.law is not None else weights @ self.expected(law)
         found: Tensor = (weights * self.expected(law)) @ weights.T - np.outer(mean, mean)
@@ -184,9 +208,9 @@ class Readings:
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
     def of(self, names: Sequence[str]) -> PooledReadings | None:
-        """Return the pooled readings of a table, cells in C order of `names`, or None.
+        """Return the pooled readings of the table over `names`, with its cells in C order, or None.
 
-        None means that no record's reports separate all its cells.
+        None means that no record's reports distinguish all cells of the table.
         """
         found = [reading for source in self._sources for reading in source.readings(names)]
         readings = [reading for reading in found if reading.records > 0]
@@ -203,8 +227,6 @@ class Readings:
 
 
 class _Source:
-    """The reports of one plan."""
-
     def __init__(self, reports: ReportTables, plan: Plan, number: int, tick: Tick):
         self._reports, self._plan, self._number, self._tick = reports, plan, number, tick
         self._blocks = {name: block for block in plan.blocks for name in block.names}
@@ -237,7 +259,6 @@ class _Source:
         return self._sampled[block.names[0]]
 
     def _by_axes(self, names: Sequence[str]) -> list[Reading]:
-        """Return one reading of all records, through the channels of the requested variables."""
         axes = axes_of(self._plan, names)
         try:
             estimator = product([axis.decoder for axis in axes])
@@ -261,25 +282,27 @@ class _SampledBlock:
         self._reports, self._block, self._channel, self._tick = reports, block, channel, tick
         kept: dict[Transition, Transition] = {}
         self._choices: dict[tuple[int, ...], list[Choice]] = {}
+        self._holding: list[set[tuple[int, ...]]] = [set() for _ in channel.sizes]
         for choice in channel.choices:
             same = kept.setdefault(choice.channel, choice.channel)
             one = Choice(choice.axes, choice.weight, same)
-            self._choices.setdefault(choice.axes, []).append(one)
-        self._holding: list[set[tuple[int, ...]]] = [set() for _ in channel.sizes]
-        for axes in self._choices:
-            for axis in axes:
-                self._holding[axis].add(axes)
+            # `SetPass` counts a tagged set with an additional column.
+            counted = (len(channel.sizes), *choice.axes) if same.tags else choice.axes
+            self._choices.setdefault(counted, []).append(one)
+            for axis in choice.axes:
+                self._holding[axis].add(counted)
         self._places = {name: place for place, name in enumerate(block.names)}
         self._known: dict[object, tuple[object, Decoder | None, bool]] = {}
         self._decoders: dict[object, tuple[object, Decoder | None]] = {}
+        self._estimates: dict[tuple[int, ...], Tensor] = {}
 
     def together(self, most: int) -> list[tuple[str, ...]]:
         names = self._block.names
         found = {
             part
-            for axes in self._choices
-            for size in range(2, min(most, len(axes)) + 1)
-            for part in itertools.combinations(axes, size)
+            for choices in self._choices.values()
+            for size in range(2, min(most, len(choices[0].axes)) + 1)
+            for part in itertools.combinations(choices[0].axes, size)
         }
         return [tuple(names[axis] for axis in part) for part in found]
 
@@ -292,27 +315,57 @@ class _SampledBlock:
         chosen = tuple(self._places[name] for name in names)
         found: dict[tuple[object, ...], tuple[Decoder, Tensor]] = {}
         for axes in sorted(set.intersection(*(self._holding[axis] for axis in chosen))):
-            counts = self._counts.get(axes)
-            if counts is None:
-                continue
             key, decoder, summed = self._decoder(axes, chosen)
-            if decoder is None:
+            counts = self._counted(axes)
+            if counts is None or decoder is None:
                 continue
             if summed:
-                gone = tuple(place for place, axis in enumerate(axes) if axis not in chosen)
+                own = self._choices[axes][0].axes
+                gone = tuple(place for place, axis in enumerate(own) if axis not in chosen)
                 counts = counts.sum(axis=gone)
+                if decoder.mixture is None and decoder.listed is None:
+                    counts = counts.transpose([sorted(chosen).index(axis) for axis in chosen])
             alone = tuple(self._decoder(axes, (axis,))[0] for axis in chosen)
             known = found.get((key, *alone))
-            flat = counts.ravel().astype(np.float64)
+            flat = counts.ravel()
             total = flat if known is None else known[1] + flat
             found[key, *alone] = (decoder, total)
         return [Reading(counts, dec, key[1:]) for key, (dec, counts) in found.items()]
 
+    def _counted(self, counted: tuple[int, ...]) -> Tensor | None:
+        """Return the counts of a set's reports; for a tagged set, the estimates of its cells."""
+        counts = self._counts.get(counted)
+        choice = self._choices[counted][0]
+        if counts is None or not choice.channel.tags:
+            return None if counts is None else counts.astype(np.float64)
+        if counted not in self._estimates:
+            sizes = [self._channel.sizes[axis] for axis in choice.axes]
+            made = choice.channel.solve(counts.ravel().astype(np.float64), 0)
+            self._estimates[counted] = made.reshape(sizes)
+        return self._estimates[counted]
+
+    def _estimating(
+        self, choice: Choice, wanted: tuple[int, ...]
+    ) -> tuple[object, Decoder | None, bool]:
+        sizes = tuple(self._channel.sizes[axis] for axis in choice.axes)
+        kept = tuple(axis in wanted for axis in choice.axes)
+        key = (id(self), id(choice.channel), sizes, kept)
+        if key not in self._known:
+            channel = cast("SubsetSelection", choice.channel)
+            cells = math.prod(size for size, keep in zip(sizes, kept, strict=True) if keep)
+            try:
+                decoder = Decoder.estimating(*channel.margin_noise(sizes, kept), cells)
+            except SingularChannel:
+                decoder = None
+            self._known[key] = (key, decoder, True)
+        return self._known[key]
+
     def _decoder(
         self, axes: tuple[int, ...], chosen: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return a key, a decoder, and whether counts are summed over other variables first."""
         choices = self._choices[axes]
+        if choices[0].channel.tags:
+            return self._estimating(choices[0], chosen)
         sizes = tuple(self._channel.sizes[axis] for axis in axes)
         inside = tuple(axis in chosen for axis in axes)
         order = tuple(sorted(chosen).index(axis) for axis in chosen)
@@ -345,7 +398,6 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return the decoder of some variables of a set, or None if it is singular."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
@@ -375,7 +427,8 @@ def _decoder(
 def _read_by_sets(channel: Sampled) -> bool:
     """Return whether every set of the channel is small enough to be counted and decoded."""
     for choice in channel.choices:
-        most = LISTED_CELLS if choice.channel.mixture is None else COUNTED_CELLS
+        listed = choice.channel.mixture is None and not choice.channel.tags
+        most = LISTED_CELLS if listed else COUNTED_CELLS
         if math.prod(channel.sizes[axis] for axis in choice.axes) > most:
             return False
     return True

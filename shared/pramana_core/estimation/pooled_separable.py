@@ -1,8 +1,9 @@
 """Pairs of many categories, estimated with matrices of one variable at a time.
 
-The channels are mixtures a I + b 11', so an estimate t has the covariance diag(C b + D), where b is
-the product of the margins. Weights u_a w_b instead of 1 / (C b + D) make generalized least squares
-a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU: unbiased for any weights.
+The channels are mixtures a I + b 11' or subset selection, so an estimate t has the covariance
+diag(C b + D), where b is the product of the margins. Weights u_a w_b instead of 1 / (C b + D) make
+generalized least squares a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU:
+unbiased for any weights.
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ seconds at 400 cells and 30 at 2,560.
 
 @dataclass(frozen=True, eq=False)
 class _Turned:
-    """One variable's part of the directions; see the module."""
-
     taken: Tensor
     spread: Tensor
     ratios: Tensor
@@ -42,7 +41,6 @@ class _Turned:
 
     @classmethod
     def of(cls, side: Single, weights: Tensor) -> _Turned:
-        """Return the directions of a variable under weights of its categories."""
         half = side.law[:, None] * side.functions
         weighed = weights[:, None] * half
         taken = solved(half.T @ weighed, weighed.T)
@@ -64,7 +62,7 @@ class _Turned:
 
 @dataclass(frozen=True, eq=False)
 class SeparatePair:
-    """A pair whose readings are all mixtures."""
+    """A pair of variables whose readings all have a `Decoder.noise`."""
 
     pooled: PooledReadings
     sides: tuple[Single, Single]
@@ -108,9 +106,9 @@ class SeparatePair:
         """Return a root R of the covariance of the unshrunk table, cells x r, at a distribution.
 
         R = ((K D^1/2 + F E D^-1/2) W, F times a root of the remaining covariance of the variables).
-        D = sum w^2 m / (n a^2) over the readings, where m is the distribution of their reports. K =
-        H in terms of cells, W spans the space orthogonal to the sum, and F has the derivatives of
-        the cells by the variables.
+        D = sum w^2 (C m + D) / n over the readings, where m is the distribution. K = H in terms of
+        cells, W spans the space orthogonal to the sum, and F has the derivatives of the cells by
+        the variables.
         """
         first, second = self.sides
         noise, each, both = self._noise(law)
@@ -137,7 +135,6 @@ class SeparatePair:
         return np.hstack([own + follow @ among, follow @ rest])
 
     def _rest(self, mine: Tensor, sums: Tensor, both: Tensor) -> Tensor:
-        """Return the variables' covariance without the part from the pair's own records."""
         first, second = self.sides
         rows = len(both)
         rest = np.outer(sums, sums) - mine
@@ -155,7 +152,6 @@ class SeparatePair:
 
     @staticmethod
     def _among(noise: Tensor, each: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return E D^-1 E' of the categories of both variables, and E 1 / |D|."""
         rows, columns = noise.shape
         found = np.zeros((rows + columns, rows + columns))
         np.fill_diagonal(
@@ -170,12 +166,11 @@ class SeparatePair:
         return found, sums / np.sqrt(noise.sum())
 
     def _noise(self, law: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
-        """Return D, D with a record's weight in each variable, and the variables' covariance."""
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
         for weight, reading in zip(self.pooled.weights, self.pooled.readings, strict=True):
-            a, b = reading.decoder.mixture or (1.0, 0.0)
-            reports = np.maximum(a * law + b, 0.0) / a**2
+            c, d = reading.decoder.noise or (1.0, 0.0)
+            reports = np.maximum(c * law + d, 0.0)
             shares = [
                 side.per_record.get(key, 1 / reading.records)
                 for side, key in zip(self.sides, reading.alone, strict=True)
@@ -183,7 +178,9 @@ class SeparatePair:
             noise += weight**2 / reading.records * reports
             for part, share in zip(each, shares, strict=True):
                 part += weight * share * reports
-            sums = np.outer(reports.sum(axis=1), reports.sum(axis=0)) * a**2
+            one, other = law.sum(axis=1)[:, None], law.sum(axis=0)
+            sums = one * other + (c - 1) * (one / law.shape[1] + other / law.shape[0])
+            sums += d + (1 - c) / law.size
             both += shares[0] * shares[1] * reading.records * (reports - sums)
         return noise, each, both
 
@@ -191,11 +188,10 @@ class SeparatePair:
     def _scale(self) -> tuple[float, float]:
         """The coefficients C and D of the covariance; see the module."""
         known = [
-            (w * w / reading.records / a, b / a)
+            (w * w / reading.records, reading.decoder.noise or (1.0, 0.0))
             for w, reading in zip(self.pooled.weights, self.pooled.readings, strict=True)
-            for a, b in [reading.decoder.mixture or (1.0, 0.0)]
         ]
-        return sum(c for c, _ in known), sum(c * ratio for c, ratio in known)
+        return sum(s * c for s, (c, _) in known), sum(s * d for s, (_, d) in known)
 
     @functools.cached_property
     def _turned(self) -> tuple[_Turned, _Turned]:

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from pramana_core.channels import SUBSETS
 from pramana_core.errors import EmptyTable, LimitExceeded
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
@@ -45,7 +46,8 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` has a record and at least these columns. An exception from `tick` stops the count.
+        `reports` has a record or more, and all columns `names`. An exception from `tick` stops the
+        count.
         """
 
 
@@ -105,7 +107,7 @@ class PartitionedCounts(RecordTables):
         self._run, self._tick = run, tick
 
     def counted(self, task: Pass[T], tick: Tick = no_cancel) -> T:
-        """Return a pass's counts of all records. Raises UnknownVariable, and as the runner."""
+        """Return a pass's counts of all records. Raises UnknownVariable and the errors of `run`."""
         for name in task.names:
             self._require(name)
         return self._run(task, self._tick if tick is no_cancel else tick)
@@ -121,12 +123,11 @@ CountedRecords = ReportedCounts | PartitionedCounts
 
 @dataclass(frozen=True)
 class RecordCount:
-    """A pass that counts records; it reads one column."""
+    """A pass that counts records; it reads only one column."""
 
     names: tuple[str, ...]
 
     def __call__(self, reports: ReportedCounts, _tick: Tick, /) -> int:
-        """Return the number of records."""
         return reports.records
 
 
@@ -146,7 +147,7 @@ class HalfPass:
         return self.whole.names
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Any:
-        """Return the counts of these records."""
+        """Return the counts of the records in this half."""
         spread = reports.rows().astype(np.uint64) * _GOLDEN
         rows = np.flatnonzero(spread >> np.uint64(63) == self.half)
         # A pass needs a record. For an empty half, one record is counted and its counts are zeroed.
@@ -184,7 +185,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, `threads` at a time; None if they are empty."""
+    """Return a pass's counts of readable pieces, `threads` at a time; None if all are empty."""
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -230,7 +231,7 @@ Counts = npt.NDArray[np.int64]
 SetCounts = Mapping[tuple[int, ...], Counts]
 
 _KEYS = 1 << 62
-"""Sets have numbers below this limit; if there are too many sets, they are compared directly."""
+"""The limit of integer keys for sets; if more sets are possible, rows are compared instead."""
 
 
 @dataclass(frozen=True)
@@ -252,11 +253,12 @@ def grouped(
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
 ) -> dict[tuple[int, ...], Counts]:
-    """Count records by the set of columns that they report: a code equal to the size is "withheld".
+    """Count records by the set of columns that they report; a code equal to the size is "withheld".
 
     Returns int64 counts by set, with an axis for each variable; sets that no record reports may be
-    missing. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than
-    `MARGINAL_CELLS` cells.
+    missing. Reports of subsets (see `Sampled`) have the key (number of columns, *set) and another
+    first axis for the subset. `tick` is called for each `at_once` records. Raises LimitExceeded: a
+    set has more than `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
     widths = np.array(sizes, dtype=np.int64)
@@ -279,8 +281,27 @@ def grouped(
                 _add(found, (), np.array(len(records)))
                 continue
             entries = first[records][:, None] + np.arange(size)
-            _count(found, axes[entries], codes[entries], widths)
+            chosen, made = axes[entries], codes[entries]
+            if (made > widths[chosen]).any():
+                chosen, made = _count_tagged(found, chosen, made, widths)
+            if len(made):
+                _count(found, chosen, made, widths)
     return found
+
+
+def _count_tagged(
+    found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
+) -> tuple[Counts, Counts]:
+    """Add the records that report subsets; return the other records with valid codes."""
+    tags, cells = np.divmod(codes, widths[axes] + 1)
+    fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
+    subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)
+    if subset.any():
+        sets = np.insert(axes[subset], 0, len(widths), axis=1)
+        reports = np.hstack([tags[subset, :1] - 1, cells[subset]])
+        _count(found, sets, reports, np.append(widths, SUBSETS))
+    plain = fits & (tags[:, 0] == 0)
+    return axes[plain], codes[plain]
 
 
 def _count(

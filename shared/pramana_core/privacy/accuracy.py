@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from pramana_core.channels import Transition
-from pramana_core.errors import OptionError
+from pramana_core.channels import RESOLUTION, SubsetSelection, Transition
+from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block
 
@@ -18,7 +18,8 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     The error is that of the moment estimate against the population, maximized exactly over all
     categories and true distributions of the block's variables. The variance is (sum_l theta_l M[j,
     l] - theta_j^2) / N, where M has the second moments of the estimator of category j given truth
-    l. It is concave in theta_j, with the remaining probability on the worst other category.
+    l. It is concave in theta_j, with the remaining probability on the worst other category. If a
+    sampled block reports subsets, its sets are pooled, with the mean of M over their categories.
 
     Raises:
         OptionError: `records` is not positive.
@@ -31,6 +32,8 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     restricted = block.restrict([name])
     if restricted is not None and (mixture := restricted.inverse_mixture) is not None:
         return math.sqrt(_largest_of_mixture(*mixture) / records)
+    if restricted is None and any(choice.channel.tags for choice in block.channel.choices):
+        return math.sqrt(_pooled_variance(block, name) / records)
     decoder, channel = _decoder(block, name, restricted)
     moments = channel.apply_adjoint(np.square(decoder).T, 0).T
     axis, shape = block.names.index(name), tuple(v.size for v in block.variables)
@@ -44,8 +47,34 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     return math.sqrt(worst / records)
 
 
+def _pooled_variance(block: Block, name: str) -> float:
+    """Return the largest variance of a record's estimate, pooled over the sets of a block."""
+    axis, precision = block.names.index(name), 0.0
+    cells = block.variables[axis].size
+    for choice in block.channel.choices:
+        if axis not in choice.axes:
+            continue
+        sizes = [block.variables[place].size for place in choice.axes]
+        kept = [place == axis for place in choice.axes]
+        if isinstance(choice.channel, SubsetSelection):
+            c, d = choice.channel.margin_noise(sizes, kept)
+            k = (1 - c) / cells
+            outside = d - (d + k) / cells
+            worst = _worst_mix(outside + c + 2 * k, outside)
+        else:
+            alone = choice.channel.restrict(sizes, kept)
+            mixture = None if alone is None else alone.inverse_mixture
+            if mixture is None:
+                raise LimitExceeded(
+                    f"The error of {name!r} in some of the sets has no closed form."
+                )
+            worst = _largest_of_mixture(*mixture)
+        precision += choice.weight / RESOLUTION / worst
+    return 1 / precision
+
+
 def _largest_of_mixture(a: float, b: float) -> float:
-    """Return the largest variance for P^-1 = a I + b 11': the estimator is a + b or b."""
+    """Return the largest variance for P^-1 = a I + b 11', whose estimator is a + b or b."""
     # P = spread I + off 11' and P^-1 = a I + b 11' are inverse: spread = 1 / a, off = -b / a.
     off = -b / a
     keep = 1 / a + off
@@ -54,7 +83,6 @@ def _largest_of_mixture(a: float, b: float) -> float:
 
 
 def _worst_mix(inside: float, outside: float) -> float:
-    """Return the largest variance over a category's share t; the rest is the worst other."""
     t = min(1.0, max(0.0, (inside - outside) / 2))
     return t * inside + (1 - t) * outside - t**2
 

@@ -136,6 +136,9 @@ def test_a_public_address_that_is_none_is_refused(url):
         (("--owners", "a", "--url", "miner"), "url"),
         (("--people", "some"), "people"),
         (("--max-epsilon-record", "-1"), "max_epsilon_record"),
+        (("--central-epsilon", "1"), "central_epsilon"),
+        (("--delta", "1e-6"), "central_epsilon"),
+        (("--central-epsilon", "-1", "--records", "10"), "max_central_epsilon"),
     ],
 )
 def test_what_cannot_be_opened_opens_nothing(study, words, where):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 
 import pytest
@@ -50,8 +51,11 @@ def test_all_that_is_away_is_named_and_what_is_unforeseen_is_not_told():
 
 
 @pytest.mark.end_to_end
-def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(start, stopped_postgres):
+def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(
+    start, stopped_postgres, caplog
+):
     """Nothing that was acknowledged is lost, and nobody has to start the service again."""
+    caplog.set_level(logging.INFO, "miner_service")
     miner = start(storage=StorageSettings(database=stopped_postgres.url()))
 
     def status(path="/readyz"):
@@ -70,5 +74,15 @@ def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(start
     while status() != 200:
         pass
     assert create("after") == 201
+
+    def outage():
+        name = "miner_service.store.database"
+        return [record for record in caplog.records if record.name == name]
+
+    while len(outage()) < 2:
+        status()
+    assert [record.levelname for record in outage()] == ["ERROR", "WARNING"], "one of each"
+    assert "refused" in outage()[0].reason
+    assert "not-shown" not in f"{vars(outage()[0])}"
     names = [study["name"] for study in miner.admin.get("/v1/studies")["items"]]
     assert names == ["before", "after"]

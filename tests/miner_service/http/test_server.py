@@ -171,9 +171,12 @@ def test_the_admin_token_is_shown_once(tmp_path):
     said = run("admin-token", "--data", tmp_path, code=4)
     assert "cannot be shown again" in said
     assert "--rotate" in said
-    run("admin-token", "--data", tmp_path, "--rotate", "--admin-token-file", tmp_path / "token")
-    assert (tmp_path / "token").read_text() != first
-    kept = (tmp_path / "token").read_text()
+    rotate = ("admin-token", "--data", tmp_path, "--rotate", "--admin-token-file")
+    assert "exists" in run(*rotate, tmp_path / "token", code=2)
+    assert (tmp_path / "token").read_text() == first, "a file was overwritten"
+    run(*rotate, tmp_path / "second")
+    kept = (tmp_path / "second").read_text()
+    assert kept != first
     where = str(tmp_path / "token" / "below")
     arguments = ["admin-token", "--data", str(tmp_path), "--rotate", "--admin-token-file", where]
     assert CliRunner().invoke(app, arguments).exit_code != 0
@@ -183,6 +186,20 @@ def test_the_admin_token_is_shown_once(tmp_path):
         assert not find_token(session, first.strip())
     database.close()
     assert (tmp_path / "audit.jsonl").read_text().count('"issue_admin_token"') == 2
+
+
+def test_a_token_that_could_not_be_stored_leaves_no_file(tmp_path, monkeypatch):
+    def full(*_arguments):
+        raise OptionError("the disk is full")
+
+    file = tmp_path / "token"
+    with monkeypatch.context() as patched:
+        patched.setattr("miner_service.cli.main.note", full)
+        with pytest.raises(OptionError):
+            first_token(Settings(tmp_path), file)
+    assert not file.exists()
+    first_token(Settings(tmp_path), file)
+    assert TOKEN.fullmatch(file.read_text().strip())
 
 
 @pytest.mark.parametrize("later", ["5", str(int(HEAD) + 1)])

@@ -75,6 +75,7 @@ def test_the_study_of_three_owners_is_told_to_everybody_in_it(three):
         assert columns["south_ill"] == pytest.approx(math.log(87), rel=1e-6)
         assert told["budget"] == {
             "max_epsilon_record": None, "max_epsilon_column": None, "left_for_record": None,
+            "max_central_epsilon": None, "central_delta": 1e-8, "central_records": None,
             "left_for_columns": {},
         }  # fmt: skip
         (dashboard,) = [
@@ -164,6 +165,57 @@ def test_a_release_over_the_budget_is_refused_before_any_part_of_it(
     fits = release(plan(c=math.exp(0.92)))
     path = south.publish("asia", fits)
     assert south.announce("asia", fits) == path
+
+
+CENTRAL = {"max_central_epsilon": 0.5, "central_records": 2000}
+HIDDEN = range(2000)
+
+
+def test_a_central_budget_is_that_of_a_record_among_so_many(miner, release, assert_problem):
+    """At 2,000 records and delta 1e-8 a central epsilon of .5 allows a record more than .5."""
+    miner.study("asia", **CENTRAL)
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    most = north.get("/v1/studies/asia/privacy")["budget"]["max_epsilon_record"]
+    assert 1 < most < math.log(19)
+    half = math.exp(most / 2)
+    north.publish("asia", release(plan(a=half), HIDDEN))
+    seen = north.get("/v1/studies/asia/privacy")
+    assert seen["budget"]["left_for_record"] == pytest.approx(most / 2, rel=1e-5)
+    assert seen["budget"]["central_delta"] == 1e-8
+    over = release(plan(b=half * 1.01), HIDDEN)
+    answer = south("POST", "/v1/studies/asia/releases", json=over.body)
+    assert assert_problem(answer, 409, "budget-exceeded").where == "record"
+    south.publish("asia", release(plan(b=half), HIDDEN))
+    # All of it is taken: what the page states of these records is what was wanted.
+    stated = miner.admin.get("/v1/studies/asia/privacy")["central"]
+    assert 0.49 < stated["epsilon"] <= 0.5 * (1 + 1e-6)
+    assert stated["records"] == 2000
+
+
+@pytest.mark.parametrize(
+    ("made", "ids", "where"),
+    [(plan(a=1.1), range(1999), "records"), (plan(a=1.1, b=None), HIDDEN, "b")],
+)
+def test_a_central_budget_needs_records_that_are_alike(
+    miner, release, assert_problem, made, ids, where
+):
+    miner.study("asia", **CENTRAL)
+    north = miner.owner("asia", "north")
+    answer = north("POST", "/v1/studies/asia/releases", json=release(made, ids).body)
+    assert assert_problem(answer, 409, "budget-exceeded").where == where
+    # The control: the same is taken where only a record's own loss has a limit.
+    miner.study("free", max_epsilon_record=most_of(north))
+    miner.owner("free", "north").publish("free", release(made, ids))
+
+
+def most_of(person):
+    return person.get("/v1/studies/asia/privacy")["budget"]["max_epsilon_record"]
+
+
+def test_half_a_central_budget_is_refused(miner, assert_problem):
+    for given in ({"max_central_epsilon": 1}, {"central_records": 100}):
+        answer = miner.admin("POST", "/v1/studies", json={"name": "s", **given})
+        assert_problem(answer, 422, "request-invalid")
 
 
 def test_a_column_has_a_budget_of_its_own(limited, release, assert_problem):

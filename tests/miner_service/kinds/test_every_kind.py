@@ -79,6 +79,11 @@ REFUSED: dict[str, list[tuple[dict[str, Any], tuple[int, str], str]]] = {
     "contingency-table": [
         ({"variables": ["ill", "ill"]}, OPTION, "variables"),
         ({"variables": ["ill", "Z"]}, MISSING, "Z"),
+        ({"groups": {"all": ["yes", "no"]}}, OPTION, "groups"),
+        ({"variables": ["ill"], "groups": {"all": ["yes", "maybe"]}}, CATEGORY, "groups"),
+        ({"variables": ["ill"], "groups": {"all": ["yes"]}}, OPTION, "groups"),
+        ({"variables": ["ill"], "groups": {"a": ["b"], "b": ["a"]}}, OPTION, "groups"),
+        ({"variables": ["ill"], "groups": {"a": ["b", "no"], "b": ["yes"]}}, OPTION, "groups"),
     ],
     "association-rules": [
         ({"variables": ["ill", "Z"]}, MISSING, "Z"),

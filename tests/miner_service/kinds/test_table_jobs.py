@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
+
 from miner_service.kinds import tables
 from pramana_core.channels import Identity
 from pramana_core.domain import Variable
@@ -32,6 +34,32 @@ def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):
     assert f"{model['cells'][0]['count']:.1f}" in page.text
     monkeypatch.setattr(tables, "CELLS_SHOWN", 2)
     assert "the first 2 cells" in study.owner("GET", f"{path}/page").text
+
+
+def test_a_table_of_groups_adds_up_at_every_level(survey):
+    study = survey()
+    by_age = {
+        c["values"]["age"]: c for c in study.learn(**{**TABLE, "variables": ["age"]})["cells"]
+    }
+    young, *older = by_age
+    groups = {"all": ["young", "older"], "young": [young], "older": older}
+    model = study.learn(**{**TABLE, "variables": ["age"]}, groups=groups)
+    rows = {(row["level"], row["category"]): row for row in model["levels"]}
+    assert [*rows] == [
+        (1, "all"), (2, "young"), (3, young), (2, "older"), *((3, age) for age in older)
+    ]  # fmt: skip
+    assert rows[1, "all"]["count"] == pytest.approx(model["records"])
+    assert rows[1, "all"]["se_records"] == pytest.approx(0, abs=1e-3)
+    both = sum(by_age[age]["count"] for age in older)
+    assert rows[2, "older"]["count"] == pytest.approx(both)
+    # What is not older is young, with the same error; single categories have that of their cell.
+    assert rows[2, "older"]["se_records"] == pytest.approx(by_age[young]["se_records"])
+    for age in by_age:
+        assert rows[3, age]["se_population"] == pytest.approx(by_age[age]["se_population"])
+        assert [rows[3, age]["low"], rows[3, age]["high"]] == pytest.approx(by_age[age]["interval"])
+    page = study.owner("GET", f"/v1/models/{model['id']}/page").text
+    assert "Levels" in page
+    assert f"{rows[2, 'older']['count']:.1f}" in page
 
 
 def test_a_table_of_all_records_of_owners_of_different_people(miner, build):

@@ -81,7 +81,7 @@ def test_the_sample_of_masking_is_valid_and_names_all_methods(tmp_path):
     read = site.site_from(tomllib.loads(sample), tmp_path).mask
     assert read.columns == ("age", "gender", "expenditure", "debt")
     assert read.tell[1].categories == ("f", "m")
-    named = re.search(r"a method that is named: (.*?)\.", MASKING, re.DOTALL)
+    named = re.search(r"needs a named method: (.*?)\.", MASKING, re.DOTALL)
     assert re.findall(r"`([a-z-]+)`", named[1]) == list(METHODS)
 
 

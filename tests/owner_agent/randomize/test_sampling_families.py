@@ -177,6 +177,11 @@ SUBSET_WORDS = [threshold(SUBSETS.inside_units), uniform(64), uniform(4)]
 
 ENUMERATED = {
     "subsets": (SUBSETS, (6,), SUBSET_WORDS),
+    "sampled-subsets": (
+        Sampled((3, 2, 2), (Choice((0, 2), 1 << 30, SUBSETS),)),
+        (3, 2, 2),
+        [intervals([1 << 30, RESOLUTION]), *SUBSET_WORDS],
+    ),
     "mixture": (MIXTURE, (2, 3), [pair(MIXTURE.keep), uniform(2), uniform(3)]),
     "mixture-one": (MIXTURE, (6,), [pair(MIXTURE.keep), uniform(6)]),
     "mask": (FLIP, (3,), [threshold(FLIP.flip_units)] * 3),

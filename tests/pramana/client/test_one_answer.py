@@ -18,10 +18,13 @@ from tests.pramana.client.world import STUDY, URL
 
 PARENTS = {"survived": ["sex"], "sex": [], "class": [], "age": []}
 
+GROUPS = {"guests": ["cabins", "steerage"], "cabins": ["1st", "2nd"], "steerage": ["3rd"]}
+GROUPS |= {"staff": ["crew"]}
+
 QUESTIONS = {
     "bayes-net-structure": (pm.BayesNet(), {}),
     "bayes-net-parameters": (pm.BayesNet(structure=PARENTS), {"structure": PARENTS}),
-    "contingency-table": (None, {"variables": ["sex", "class"]}),
+    "contingency-table": (None, {"variables": ["class"], "groups": GROUPS}),
     "association-rules": (pm.AssociationRules(0.1), {"minimum_support": 0.1}),
     "decision-tree": (pm.DecisionTree("survived"), {"target": "survived"}),
     "linear-classifier": (pm.LinearClassifier("survived"), {"target": "survived"}),
@@ -67,7 +70,7 @@ def by_form(world, kind, needed):
     page = browser.get(f"/pages/studies/{STUDY}/jobs/new?kind={kind}").text
     fields = Form(page).fields
     for name, value in needed.items():
-        if name == "structure":
+        if name in ("structure", "groups"):
             links = [f"{parent} -> {child}" for child, own in value.items() for parent in own]
             fields[name] = ["\n".join(links)]
         else:

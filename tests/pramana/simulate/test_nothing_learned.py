@@ -30,7 +30,15 @@ def run(*asked: str) -> tuple[str, dict[str, object]]:
 @pytest.mark.parametrize(("p", "better"), [("0.05", True), ("0.499", False)])
 def test_a_structure_is_compared_with_no_links_at_all(tmp_path: Path, p: str, better: bool):
     (tmp_path / "two.bif").write_text(NETWORK, encoding="utf-8")
-    asked = ("bayes-net", "--bif", str(tmp_path / "two.bif"), "--p", p, "--records", "1000")
+    asked = (
+        "bayes-net-structure",
+        "--bif",
+        str(tmp_path / "two.bif"),
+        "--p",
+        p,
+        "--records",
+        "1000",
+    )
     told, found = run(*asked, "--runs", "2")
     assert "KL without any links, nats" in told
     assert found["better_than_no_links"] is better
@@ -47,7 +55,17 @@ def test_a_classifier_is_compared_with_the_most_frequent_class(
     x = rng.integers(0, 2, 2000)
     y = np.where(rng.random(2000) < 0.8, x, 0)
     pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "t.csv", index=False)
-    asked = ("tree", "--table", str(tmp_path / "t.csv"), "--target", "y", "--p", p, "--runs", "2")
+    asked = (
+        "decision-tree",
+        "--table",
+        str(tmp_path / "t.csv"),
+        "--target",
+        "y",
+        "--p",
+        p,
+        "--runs",
+        "2",
+    )
     told, found = run(*asked)
     assert found["better_than_majority"] is better
     assert found["verdict"] in told

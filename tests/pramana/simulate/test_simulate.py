@@ -256,7 +256,7 @@ def bif(tmp_path: Path) -> Path:
 
 
 def simulated(*options: str) -> dict:
-    result = CliRunner().invoke(app, ["simulate", "bayes-net", *options, "--json"])
+    result = CliRunner().invoke(app, ["simulate", "bayes-net-structure", *options, "--json"])
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -318,7 +318,7 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
 )
 def test_bad_commands_say_what_is_wrong(bif: Path, options, error, where: str):
     command = [str(bif) if option == "BIF" else option for option in options]
-    result = CliRunner().invoke(app, ["simulate", "bayes-net", *command])
+    result = CliRunner().invoke(app, ["simulate", "bayes-net-structure", *command])
     assert isinstance(result.exception, error), result.output
     assert result.exception.where == where
     assert result.exception.exit_code == 2
@@ -335,6 +335,13 @@ def test_the_document_has_every_option_and_no_other():
     command = get_command(app).commands["simulate"]
     offered = {name for p in command.params for name in p.opts if name.startswith("--")}
     assert _names_of_rows(text, r"--[a-z0-9-]+") | {"--set"} == offered - {"--help"} | {"--set"}
-    kinds = ("bayes-net", "tree", "linear", "classifier", "rules", "model-sharing")
+    kinds = (
+        "bayes-net-structure",
+        "decision-tree",
+        "linear-classifier",
+        "bayes-classifier",
+        "association-rules",
+        "model-sharing",
+    )
     settings = {name for kind in kinds for name in _Chosen(kind, []).settings.names}
     assert _names_of_rows(text, r"(?<!-)\b[a-z][a-z0-9_]*(?==)") == settings

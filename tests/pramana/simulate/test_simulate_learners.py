@@ -1,4 +1,4 @@
-"""`pramana simulate rules|tree|linear`: parts by hand and by counting, commands as users run them.
+"""`pramana simulate` of classifiers and rules: parts by hand, commands as users run them.
 
 Everything here is exact or has a fixed seed.
 """
@@ -27,7 +27,7 @@ from pramana.simulate.study import Trials, simulate
 from pramana.simulate.tables import MOST_INTERVALS, read_source
 from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import OptionError, PramanaError, UnknownVariable
+from pramana_core.errors import EstimationError, OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
 from pramana_core.privacy import Amplification
 
@@ -256,13 +256,31 @@ def without_seconds(value):
 @pytest.mark.parametrize(
     "command",
     [
-        ("rules", "--design", "sampled", "--gamma", "30", "--set", "decisions=controlled"),
-        ("rules", "--p", "0.1", "--set", "max_length=2", "--estimator", "ml"),
-        ("tree", "--target", "v1", "--p", "0.1", "--set", "significance=1", "--set", "shrinkage=0"),
-        ("tree", "--target", "v1", "--design", "independent", "--gamma", "100"),
-        ("linear", "--target", "v1", "--p", "0.1"),
-        ("linear", "--target", "v1", "--p", "0.1", "--set", "loss=perceptron"),
-        ("bayes-net", "--design", "auto", "--gamma", "100"),
+        (
+            "association-rules",
+            "--design",
+            "sampled",
+            "--gamma",
+            "30",
+            "--set",
+            "decisions=controlled",
+        ),
+        ("association-rules", "--p", "0.1", "--set", "max_length=2", "--estimator", "ml"),
+        (
+            "decision-tree",
+            "--target",
+            "v1",
+            "--p",
+            "0.1",
+            "--set",
+            "significance=1",
+            "--set",
+            "shrinkage=0",
+        ),
+        ("decision-tree", "--target", "v1", "--design", "independent", "--gamma", "100"),
+        ("linear-classifier", "--target", "v1", "--p", "0.1"),
+        ("linear-classifier", "--target", "v1", "--p", "0.1", "--set", "loss=perceptron"),
+        ("bayes-net-structure", "--design", "auto", "--gamma", "100"),
     ],
     ids=" ".join,
 )
@@ -272,11 +290,11 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
     assert without_seconds(first) == without_seconds(second)
     assert first["learner"] == command[0]
     assert first["setting"]["records"] == 600
-    if command[0] == "rules":
+    if command[0] == "association-rules":
         assert [r["length"] for r in first["by_length"]][:2] == [1, 2]
         assert len(first["overall"]["runs"]) == 2
         assert first["by_length"][0]["support_error_pct"] > 0
-    elif command[0] != "bayes-net":
+    elif command[0] != "bayes-net-structure":
         assert first["setting"]["tested"] == 180
         assert set(first["accuracy"]) == {"mean", "sd"}
         assert 0.5 < first["clean_accuracy"]["mean"] < 1
@@ -287,7 +305,18 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
 
 @pytest.mark.slow
 def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
-    command = ("tree", "--target", "v1", "--design", "auto", "--table", str(table), "--runs", "1")
+    command = (
+        "decision-tree",
+        "--target",
+        "v1",
+        "--design",
+        "auto",
+        "--table",
+        str(table),
+        "--runs",
+        "1",
+    )
+    command += ("--records", "3000")
     setting = simulated(*command, "--central-epsilon", "1.5")["setting"]
     assert 1.4 < setting["central_epsilon"] <= 1.5
     assert setting["gamma"] > math.exp(1.5)
@@ -296,30 +325,53 @@ def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
     assert limited["central_epsilon"] < setting["central_epsilon"]
 
 
-RULES = ("rules", "--p", "0.1")
-TREE = ("tree", "--target", "v1", "--p", "0.1")
+@pytest.mark.slow
+def test_a_central_epsilon_of_too_few_records_is_refused_before_a_run(table: Path):
+    command = (
+        "decision-tree",
+        "--target",
+        "v1",
+        "--design",
+        "auto",
+        "--table",
+        str(table),
+        "--runs",
+        "1",
+    )
+    few = CliRunner().invoke(app, ["simulate", *command, "--central-epsilon", "0.3"])
+    assert isinstance(few.exception, EstimationError), few.output
+    assert (few.exception.where, few.exception.exit_code) == ("--central-epsilon", 6)
+    # The control: at the same gamma, which is a choice then, the simulation runs.
+    assert simulated(*command, "--gamma", "1.35")["setting"]["gamma"] == pytest.approx(1.35)
+
+
+RULES = ("association-rules", "--p", "0.1")
+TREE = ("decision-tree", "--target", "v1", "--p", "0.1")
 
 
 @pytest.mark.parametrize(
     ("command", "where"),
     [
-        (("rules", "--design", "auto"), "--gamma"),
+        (("association-rules", "--design", "auto"), "--gamma"),
         ((*RULES, "--gamma", "19"), "--gamma"),
-        (("rules", "--design", "auto", "--gamma", "1"), "--gamma"),
+        (("association-rules", "--design", "auto", "--gamma", "1"), "--gamma"),
         ((*RULES, "--central-epsilon", "1"), "--gamma"),
-        (("rules", "--design", "auto", "--central-epsilon", "0"), "--central-epsilon"),
-        (("rules", "--design", "auto", "--central-epsilon", "1", "--delta", "2"), "--delta"),
+        (("association-rules", "--design", "auto", "--central-epsilon", "0"), "--central-epsilon"),
+        (
+            ("association-rules", "--design", "auto", "--central-epsilon", "1", "--delta", "2"),
+            "--delta",
+        ),
         ((*RULES, "--set", "minimum_support=0"), "--set"),
         ((*RULES, "--set", "false_discovery=2"), "--set"),
         ((*RULES, "--set", "max_length"), "--set"),
         ((*RULES, "--set", "max_length=2", "--set", "max_length=3"), "--set"),
         ((*RULES, "--target", "v1"), "--target"),
         (TREE[:1] + TREE[3:], "--target"),
-        (("tree", "--target", "other", "--p", "0.1"), "--target"),
+        (("decision-tree", "--target", "other", "--p", "0.1"), "--target"),
         ((*TREE, "--set", "prune=maybe"), "--set"),
         ((*TREE, "--holdout", "0.0001"), "--holdout"),
-        (("rules", "--design", "mask", "--gamma", "9", "--owners", "2"), "--design"),
-        (("linear", *TREE[1:], "--set", "loss=perceptron", "--set", "l2=1"), "--set"),
+        (("association-rules", "--design", "mask", "--gamma", "9", "--owners", "2"), "--design"),
+        (("linear-classifier", *TREE[1:], "--set", "loss=perceptron", "--set", "l2=1"), "--set"),
         ((*RULES, "--intervals", "1"), "--intervals"),
     ],
 )

@@ -52,6 +52,14 @@ EXAMPLES: dict[str, Transition] = {
             Choice((0, 1), QUARTER, Symmetric.from_gamma(6, 9.0)),
         ),
     ),
+    "sampled subsets": Sampled(
+        (2, 3),
+        (
+            Choice((0, 1), QUARTER, SubsetSelection.from_gamma(6, 1.5)),
+            Choice((0, 1), QUARTER, Symmetric.from_gamma(6, 1.5)),
+            Choice((1,), QUARTER, Symmetric.from_gamma(3, 1.5)),
+        ),
+    ),
     "coordinated": Coordinated(
         (2, 3),
         (

@@ -79,7 +79,7 @@ def test_a_column_of_many_categories_is_reported_by_subsets(size: int, gamma: fl
     """Where it gains: by less error than any other family predicts."""
     needs = Requirements(sized(size, 2), gamma)
     found = find_design(Problem(needs, goal(needs.domain, "counts"), 20_000))
-    assert found.chosen.family == "subset-selection"
+    assert found.chosen.family == ("subset-selection" if size > 4096 else "sampled-subsets")
     assert found.able[0].prediction.score < found.able[1].prediction.score
 
 

@@ -298,6 +298,24 @@ def test_who_knows_a_set_finds_the_record_among_those_of_the_set():
     assert known <= sum(bounds)
 
 
+@pytest.mark.parametrize("name", ["symmetric", "sampled", "sampled subsets", "subset selection"])
+def test_who_knows_whose_report_is_whose_has_the_local_bound_alone(name: str):
+    """With the linkage secret other records hide nothing: their reports are seen beside it."""
+    channel = EXAMPLES[name]
+    matrix, local = channel.matrix(), Amplification.of(channel).epsilon
+    pairs = list(itertools.permutations(range(len(matrix)), 2))
+
+    def named(epsilon: float) -> float:
+        excess = (matrix[a] - math.exp(epsilon) * matrix[b] for a, b in pairs)
+        return max(float(np.maximum(one, 0).sum()) for one in excess)
+
+    half = local / 2
+    assert named(local) <= 1e-12
+    assert named(half) > ShuffledReport.of(channel).central_delta(200, half)
+    # Alone, or with everybody's report known, the bound is that of one record.
+    assert named(half) <= ShuffledReport.of(channel).central_delta(1, half) + 1e-12
+
+
 @pytest.mark.parametrize(("n", "weight", "delta"), [(10, 0.5, 0.01), (400, 0.1, 1e-6), (9, 1, 0.1)])
 def test_so_few_records_of_a_set_are_rarer_than_delta(n: int, weight: float, delta: float):
     least = records_in_set(n, weight, delta)

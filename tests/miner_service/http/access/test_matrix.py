@@ -205,8 +205,8 @@ def bodies(release: Any) -> dict[str, dict[str, Any]]:
 
 
 def body_of(answer: Any) -> str:
-    """The body of a problem, apart from its address."""
-    return str({**answer.json(), "instance": None})
+    """The body of a problem without its address and the id of its request."""
+    return str({**answer.json(), "instance": None, "request": None})
 
 
 def matrix(

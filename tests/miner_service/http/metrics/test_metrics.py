@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
+import socket
+from contextlib import closing
 from datetime import timedelta
+from importlib.metadata import version
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
+from miner_service.backup import back_up
 from miner_service.cli.main import app
+from miner_service.settings import ClusterSettings
 from miner_service.store.schema import SupervisorRow
-from pramana_core.errors import NotReady
+from pramana_core.errors import NotReady, OptionError
+from tests.places import ROOT
 
 
 def read(person):
@@ -80,6 +89,51 @@ def test_workers_are_counted_while_their_supervisor_lives(miner):
     assert read(miner.admin)[("pramana_workers",)] >= 2
     miner.clock.ahead = timedelta(hours=1)
     assert read(miner.admin)[("pramana_workers",)] < 5
+
+
+def test_version_and_age_of_the_last_backup_are_figures(miner, tmp_path):
+    found = read(miner.admin)
+    assert found["pramana_build_info", version("pramana")] == 1
+    assert ("pramana_backup_age_seconds",) not in found, "there is no backup yet"
+    back_up(miner.services, tmp_path / "backup", lambda *_: None)
+    assert 0 <= read(miner.admin)[("pramana_backup_age_seconds",)] < 3600
+    miner.clock.ahead = timedelta(hours=26)
+    assert 26 * 3600 <= read(miner.admin)[("pramana_backup_age_seconds",)] < 27 * 3600
+    with pytest.raises(OptionError):
+        back_up(miner.services, tmp_path / "backup", lambda *_: None)
+    assert read(miner.admin)[("pramana_backup_age_seconds",)] >= 26 * 3600
+
+
+def test_a_scheduler_is_a_figure_if_there_should_be_one(start, miner):
+    assert "pramana_scheduler_up" not in miner.admin("GET", "/metrics").text
+    with closing(socket.create_server(("127.0.0.1", 0))) as scheduler:
+        address = f"tcp://127.0.0.1:{scheduler.getsockname()[1]}"
+        other = start(cluster=ClusterSettings(scheduler=address), at=miner.data.parent / "other")
+        assert read(other.admin)[("pramana_scheduler_up",)] == 1
+    assert read(other.admin)[("pramana_scheduler_up",)] == 0
+
+
+MONITORING = ROOT / "deploy" / "monitoring"
+FIGURE = re.compile(r"\b(?:pramana|process)_[a-z_]+\b")
+
+
+def test_dashboard_and_alerts_name_figures_that_exist(start, tmp_path):
+    with closing(socket.create_server(("127.0.0.1", 0))) as scheduler:
+        address = f"tcp://127.0.0.1:{scheduler.getsockname()[1]}"
+        miner = start(cluster=ClusterSettings(scheduler=address))
+        back_up(miner.services, tmp_path / "backup", lambda *_: None)
+        miner.nobody("GET", "/v1/studies")
+        known = {name for name, *_ in read(miner.admin)}
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text(encoding="utf-8"))
+    alerts = [rule for group in rules["groups"] for rule in group["rules"]]
+    board = json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
+    drawn = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    for alert in alerts:
+        assert set(alert) == {"alert", "expr", "for", "labels", "annotations"}, alert
+        assert set(alert["annotations"]) == {"summary", "description"}
+    used = [FIGURE.findall(text) for text in (*(alert["expr"] for alert in alerts), *drawn)]
+    assert all(used), "each names a figure"
+    assert {name for names in used for name in names} <= known
 
 
 def test_figures_without_a_store_say_so(miner, monkeypatch):

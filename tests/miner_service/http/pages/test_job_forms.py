@@ -66,6 +66,10 @@ def test_variables_and_owners_are_chosen_or_typed():
     assert asked("model-sharing", owners=["north", "west"]).owners == ["north", "west"]
     typed = asked("contingency-table", variables=["age\r\nsex"])
     assert typed.variables == ["age", "sex"]
+    assert typed.groups is None
+    lines = ["young -> all\r\n18-30 -> young\r\na -> b -> young\r\n"]
+    grouped = asked("contingency-table", variables=["age"], groups=lines)
+    assert grouped.groups == {"all": ["young"], "young": ["18-30", "a -> b"]}
 
 
 @pytest.mark.parametrize(
@@ -73,6 +77,7 @@ def test_variables_and_owners_are_chosen_or_typed():
     [
         ("bayes-net-parameters", {"structure": ["nobody -> age"]}),
         ("bayes-net-structure", {"search.max_parents": ["0"]}),
+        ("contingency-table", {"variables": ["age"], "groups": ["18-30 in young"]}),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_field(kind, fields):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,17 @@ from pramana_core.errors import OptionError, UnknownCategory
 from pramana_core.marginals.score_interval import normal_quantile, possible, score_interval
 from pramana_core.marginals.tables import MarginalTable, Tensor
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Groups: TypeAlias = "Mapping[str, Groups | Sequence[str]]"
 """The categories, or the inner groups, of each group:
-`{"north": {"city": ["A", "B"]}, "south": ["C"]}`"""
+`{"north": {"city": ["A", "B"]}, "south": ["C"]}`.
+
+A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": ["C"]}` is equal.
+"""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _AT_ONCE = 16
-"""Rows whose errors are computed at once; each row takes one number per report."""
+"""The most rows whose errors are computed together; each row needs one number per report."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,37 @@ class _Row:
     codes: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class LevelCounts:
+    """Estimated counts of a group, a category, or several small categories of a group.
+
+    `level` is 1 for the outermost groups; `within` is the enclosing group; `categories` is the
+    number of categories. The errors and the interval from `low` to `high` are as in a table's
+    frame.
+    """
+
+    level: int
+    within: str
+    category: str
+    categories: int
+    count: float
+    low: float
+    high: float
+    se_records: float
+    se_population: float
+
+
 def levels_of(
     table: MarginalTable, variable: Variable, groups: Groups, level: float
-) -> pd.DataFrame:
-    """Return the counts in the form of `EstimatedCounts.levels`."""
-    import pandas as pd
+) -> list[LevelCounts]:
+    """Return the counts at all levels: each group, followed by its contents.
 
+    Two or more small categories of a group become one row, `n others`. A category is small if its
+    count is at most its standard error times the normal quantile of `level`, the confidence of the
+    intervals. Raises UnknownCategory, and OptionError: a category is not in exactly one group.
+    """
+    groups = require_groups(groups, variable.categories)
     codes = {category: code for code, category in enumerate(variable.categories)}
-    _require_partition(groups, codes)
     z = normal_quantile(level)
     small = table.counts <= z * table.standard_error(population=True)
     rows = list(_rows(groups, codes, small))
@@ -57,23 +80,63 @@ def levels_of(
     square = noise / table.records + share
     ends = score_interval(share, square, table.records, z, population=True)
     low, high = possible(*ends, share)
-    return pd.DataFrame(
-        {
-            "level": [row.depth for row in rows],
-            "within": [row.within for row in rows],
-            "category": [row.label for row in rows],
-            "categories": [len(row.codes) for row in rows],
-            "count": counts,
-            "low": table.records * low,
-            "high": table.records * high,
-            "se_records": np.sqrt(noise),
-            "se_population": np.sqrt(error),
-        }
-    )
+    numbers = [counts, table.records * low, table.records * high, np.sqrt(noise), np.sqrt(error)]
+    return [
+        LevelCounts(row.depth, row.within, row.label, len(row.codes), *map(float, found))
+        for row, found in zip(rows, np.transpose(numbers), strict=True)
+    ]
+
+
+def nested_groups(groups: Groups, categories: Sequence[str]) -> Groups:
+    """Return the groups in nested form: each name of a group in a list becomes that group.
+
+    Raises OptionError: a list names both groups and categories, or a group contains itself.
+    """
+    if not isinstance(groups, Mapping):
+        return groups
+    known, inner = set(categories), dict(groups)
+    named: set[str] = set()
+
+    def inside(label: str, members: Any, above: tuple[str, ...]) -> Any:
+        listed = isinstance(members, Sequence) and not isinstance(members, str)
+        found = [m for m in members if m in inner and m not in known] if listed else []
+        if not found:
+            return members
+        if len(found) < len(members) or {label, *above} & {*found}:
+            raise OptionError(
+                f"The group {label!r} must list only categories, or only other groups.",
+                where="groups",
+                remedy="Give the categories a group of their own.",
+            )
+        named.update(found)
+        return {m: inside(m, inner[m], (*above, label)) for m in found}
+
+    made = {label: inside(label, members, ()) for label, members in groups.items()}
+    return {label: members for label, members in made.items() if label not in named}
+
+
+def require_groups(groups: Groups, categories: Sequence[str]) -> Groups:
+    """Return nested groups with each category once. Raises UnknownCategory, OptionError."""
+    found = nested_groups(groups, categories)
+    _require_partition(found, dict.fromkeys(categories, 0))
+    return found
+
+
+def flat_groups(groups: Any) -> Any:
+    """Return groups without nesting: each group's categories, or the names of its groups.
+
+    A value that is not a dict is returned unchanged; its reader rejects it.
+    """
+    if not isinstance(groups, Mapping):
+        return groups
+    found: dict[str, Any] = {}
+    for label, inside in groups.items():
+        found[label] = list(inside) if isinstance(inside, Mapping) else inside
+        found |= flat_groups(inside) if isinstance(inside, Mapping) else {}
+    return found
 
 
 def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Tensor:
-    """Return the variance of the count in each row."""
     # The variances of single categories are known; other rows take one number per report.
     found: Tensor = members @ table.variance(population=population)
     several = np.flatnonzero(members.sum(axis=1) > 1)
@@ -87,7 +150,7 @@ def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Te
 def _rows(
     groups: Groups, codes: Mapping[str, int], small: Flags, within: str = "", depth: int = 1
 ) -> Iterator[_Row]:
-    """Yield each group before its contents; its small categories are one row, the last."""
+    """Yield each group, then its contents; its small categories form one last row."""
     for label, inside in groups.items():
         own = tuple(codes[category] for category in _categories(inside))
         yield _Row(depth, within, label, own)

@@ -1,0 +1,279 @@
+"""`make compose`: the containers of this folder rehearsed from nothing, in an engine of their own.
+
+`deploy/engine.py` runs it. It builds the images on stand-ins of what a registry would give, kills
+containers while owners publish and while jobs run, and compares the models with an undisturbed one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import ssl
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, HTTPSHandler, Request, build_opener, urlopen
+
+REACHED = """import socket, sys
+socket.setdefaulttimeout(3)  # 111: it is reached, though nobody listens
+print(*(a for a in sys.argv[1:] if socket.socket().connect_ex((a, 8100)) in (0, 111)))"""
+OTHER_SCHEMA = """import sqlite3
+with sqlite3.connect("/data/miner.sqlite") as database:
+    database.execute("update alembic_version set version_num = 0")"""
+AGENTS = ("clinic", "laboratory", "registry")
+FILES = ["docker-compose.yml"]
+PROXY = "https://localhost:8443/pramana"
+BEGAN = time.monotonic()
+
+
+def run(*words: object, check: bool = True, **more: Any) -> str:
+    line = [str(word) for word in words]
+    done = subprocess.run(line, text=True, check=False, stdout=subprocess.PIPE, **more)
+    assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
+    return done.stdout
+
+
+def step(name: str) -> None:
+    print(f"{time.monotonic() - BEGAN:6.0f} s  {name}")
+
+
+def until(what: Callable[[], Any], why: str, seconds: float = 600) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := what():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds:g} s: {why}")
+
+
+def compose(*words: object, **more: Any) -> str:
+    files = [part for file in FILES for part in ("-f", file)]
+    return run("docker", "compose", "--progress", "quiet", *files, *words, **more)
+
+
+def miner(*words: str) -> str:
+    return compose("exec", "-T", "miner", *words)
+
+
+def state(service: str, what: str) -> str:
+    """Return what the engine says of a service's container; `service` may end with its number."""
+    project = "pramana-postgres" if "postgres" in FILES[0] else "pramana"
+    name = f"{project}-{service}" if service[-1].isdigit() else f"{project}-{service}-1"
+    return run("docker", "inspect", "-f", what, name, check=False, stderr=subprocess.DEVNULL)
+
+
+def well(*services: str) -> None:
+    now = "{{.State.Running}} {{.State.Health.Status}}"
+    for name in services:
+        until(lambda: state(name, now) == "true healthy\n", f"{name} is healthy")  # noqa: B023
+
+
+def start(*services: str) -> None:
+    """Start services without those that they depend on; wait until they are healthy."""
+    compose("up", "-d", "--no-deps", *services)
+    well(*(name for name in services if name in ("miner", "database", *AGENTS)))
+
+
+def kill(service: str) -> None:
+    """End a container as a crash would, so that its restart policy starts it again."""
+    os.kill(int(state(service, "{{.State.Pid}}")), signal.SIGKILL)
+
+
+def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
+    """Send a request to the miner; return its answer, or nothing where none comes."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    sent = None if body is None else json.dumps(body).encode()
+    try:
+        with urlopen(Request(f"http://127.0.0.1:8000{path}", sent, headers), timeout=60) as answer:
+            return dict(json.load(answer))
+    except (OSError, HTTPException):
+        return {}
+
+
+def learn(token: str, *killed: str) -> Any:
+    """Run a job, kill containers while it runs, and return its model without its names."""
+    job = {"spec": {"kind": "bayes-net-structure"}, "key": f"rehearsal-{time.monotonic_ns()}"}
+    path = f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
+    if killed:
+        until(lambda: ask(path, token).get("state") == "running", f"{path} runs")
+    for service in killed:
+        kill(service)
+    model = until(lambda: ask(path, token).get("model"), f"{path} has a model")
+    found = until(lambda: ask(f"/v1/models/{model}", token), f"{model} is read")
+    return {key: found[key] for key in ("records", "nodes", "links", "parameters", "releases")}
+
+
+def build() -> None:
+    """Build the images; check their sizes, users and revision."""
+    step("build from a clone under umask 077")
+    for file, name in (("python.tar", "debian:minimal"), ("services.tar", "caddy:2")):
+        if not run("docker", "images", "-q", name):
+            run("docker", "import", f"/work/{file}", name)
+    stand_ins = Path("deploy/stand-ins.Dockerfile").read_text()
+    for target, name in (("python", "python:3.13-slim"), ("postgres", "postgres:17")):
+        run("docker", "build", "-qt", name, "--target", target, "-", input=stand_ins)
+    revision = os.environ["PRAMANA_REVISION"]
+    compose("build", "-q")
+    for role, program in (("owner", "owner-agent"), ("miner", "miner-service")):
+        (image,) = json.loads(run("docker", "image", "inspect", f"pramana-{role}:0.1.0"))
+        step(f"the {role}'s image has {image['Size'] / 1e6:.0f} MB")
+        assert image["Size"] < 850e6
+        assert image["Config"]["User"] == "10001:10001"
+        assert image["Config"]["Labels"]["org.opencontainers.image.revision"] == revision
+        assert revision in run("docker", "run", "--rm", image["Id"], program, "--version")
+
+
+def publish() -> None:
+    """Open the study; kill each owner, and the miner, while an owner publishes."""
+    step("publish")
+    compose("down", "--volumes")
+    start("miner")
+    compose("up", "--no-deps", "organizer")
+    for owner in AGENTS:
+        compose("up", "-d", "--no-deps", owner)
+        top = ("docker", "top", f"pramana-{owner}-1")
+        until(lambda: "publish" in run(*top, check=False), f"{owner} publishes")  # noqa: B023
+        for killed in (owner, "miner") if owner == "laboratory" else (owner,):
+            kill(killed)
+        well("miner", owner)
+        assert int(state(owner, "{{.RestartCount}}")) > 0
+    shown = json.loads(miner("miner-service", "study", "show", "demo", "--json"))["releases"]
+    sealed = [(owner, "sealed", 20_000) for owner in AGENTS]
+    assert [(r["owner"], r["state"], r["records"]) for r in shown] == sealed, shown
+
+
+def demonstrate() -> tuple[str, Any]:
+    """Run the commands of README.md, and kill containers during jobs; return token and model."""
+    step("demonstrate")
+    compose("up", "--build", "--exit-code-from", "analyst", "analyst")
+    assert "95 % intervals hold the true value" in compose("logs", "analyst")
+    start("miner", *AGENTS)
+    miner("miner-service", "study", "create", "heart", "--owners", "a,b")
+    assert json.loads(miner("cat", "heart-a.invitation"))["miner"] == "http://miner:8000"
+    token = miner("cat", "/admin/admin.token").strip()
+    model = learn(token)
+    for service in ("miner", *AGENTS):
+        assert learn(token, service) == model, service
+        well(service)
+    return token, model
+
+
+def look() -> None:
+    """Check what an owner's container reaches and what health checks take; print idle times."""
+    step("look at networks and health checks")
+    every = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
+    where = {name: state(name, every).split() for name in AGENTS}
+    for owner in AGENTS:
+        others = [place for name in AGENTS if name != owner for place in where[name]]
+        tried = ("python", "-c", REACHED, *others, *where[owner], "miner")
+        assert compose("exec", "-T", owner, *tried).split() == [*where[owner], "miner"], owner
+    ten = "for i in 1 2 3 4 5 6 7 8 9 10; do miner-service healthcheck; done; times"
+    took = [one.rstrip("s").split("m") for one in miner("sh", "-ec", ten).split()[-2:]]
+    share = sum(float(minutes) * 60 + float(seconds) for minutes, seconds in took) / 10 / 30
+    step(f"a health check every 30 s takes {share:.2%} of a core")
+    assert share < 0.01
+    at = "/sys/fs/cgroup/cpuacct/rehearsal/{{.Id}}/cpuacct.usage"
+    meters = {name: Path(state(name, at).strip()) for name in ("miner", *AGENTS)}
+    before = {name: int(meter.read_text()) for name, meter in meters.items() if meter.exists()}
+    time.sleep(60)
+    for name, used in before.items():
+        step(f"{name} idle: {(int(meters[name].read_text()) - used) / 60e7:.2f} % of a core")
+
+
+def restore(token: str, model: Any) -> None:
+    """Stop, back up, refuse another schema with a sentence, destroy, restore."""
+    compose("stop")
+    assert {state(name, "{{.State.ExitCode}}") for name in ("miner", *AGENTS)} == {"0\n"}
+    start("miner")
+    miner("miner-service", "backup", "/work/backup")
+    compose("cp", "miner:/work/backup", "/work/")
+    compose("rm", "-sf", "miner")
+    once = ("run", "--rm", "--no-deps", "-T", "miner")
+    compose(*once, "python", "-c", OTHER_SCHEMA)
+    words = ("docker", "compose", *once)
+    refused = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (refused.returncode, "error (" in refused.stderr) == (4, True), refused
+    run("docker", "volume", "rm", "pramana_miner")
+    compose(*once, "miner-service", "restore", "/work/backup")
+    start("miner")
+    assert learn(token) == model
+
+
+def count_on_cluster(token: str, model: Any) -> None:
+    """Count on a cluster, whose containers are killed in turn."""
+    FILES[1:] = ["deploy/compose.cluster.yml"]
+    start("miner", "scheduler")
+    start("counter")
+    for killed in ((), ("scheduler",), ("counter-1",), ("counter-2",)):
+        assert learn(token, *killed) == model, killed
+    compose("rm", "-sf", "scheduler", "counter")
+
+
+def stand_behind_proxy(token: str, _model: Any) -> None:
+    """Sign in through the proxy: the cookie is Secure, and every address has the prefix."""
+    FILES[1:] = ["deploy/compose.proxy.yml"]
+    files = ("deploy/proxy.key", "deploy/proxy.pem")
+    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", files[0])
+    name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-out", files[1])
+    run("openssl", "req", "-x509", *new, *name, stderr=subprocess.DEVNULL)
+    run("chown", "10001", *files)
+    start("miner", "proxy")
+    tls = HTTPSHandler(context=ssl.create_default_context(cafile=files[1]))
+    browser = build_opener(tls, jar := HTTPCookieProcessor())
+
+    def sign_in() -> Any:
+        with suppress(OSError):
+            return browser.open(f"{PROXY}/pages/sign-in")
+
+    page = until(sign_in, "the proxy answers").read().decode()
+    (word,) = re.findall(r'name="word" value="(\w+)"', page)
+    form = urlencode({"word": word, "token": token}).encode()
+    assert browser.open(f"{PROXY}/pages/sign-in", form).url == f"{PROXY}/pages/studies"
+    assert {cookie.secure for cookie in jar.cookiejar} == {True}
+    assert not ask("/readyz", token)  # the miner's own port is closed
+    miner("miner-service", "study", "invite", "heart", "c")
+    assert json.loads(miner("cat", "heart-c.invitation"))["miner"] == PROXY
+    compose("down")
+
+
+def keep_in_postgresql(token: str, model: Any) -> None:
+    """Restore into a PostgreSQL with two workers, and kill each container during a job."""
+    FILES[:] = ["deploy/compose.postgres.yml"]
+    Path("deploy/database.password").write_text("p %@:/'\"\\ w\n")
+    run("chown", "-R", "10001", "deploy/database.password", "/work/backup")
+    compose("down", "--volumes")
+    start("database")
+    once = ("run", "--rm", "--no-deps", "-T", "-v", "/work/backup:/backup:ro", "miner")
+    compose(*once, "miner-service", "restore", "/backup")
+    compose("up", "-d", "--scale", "worker=2")
+    well("miner")
+    for killed in ((), ("worker-1", "worker-2"), ("database",), ("miner",)):
+        assert learn(token, *killed) == model, killed
+        well("miner", "database")
+    compose("stop")
+    ended = {state(name, "{{.State.ExitCode}}") for name in ("miner", "worker-1", "worker-2")}
+    assert ended == {"0\n"}
+    compose("down", "--volumes")
+
+
+def main() -> None:
+    """Do all of it."""
+    build()
+    publish()
+    token, model = demonstrate()
+    look()
+    for part in (restore, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
+        step(part.__name__.replace("_", " "))
+        part(token, model)
+    run("docker", "system", "prune", "--force", "--volumes")
+
+
+if __name__ == "__main__":
+    main()
