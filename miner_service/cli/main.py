@@ -222,11 +222,11 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    from miner_service.alignment.cluster import require_dask
-
     cluster, scheduler = settings.cluster, settings.cluster.scheduler
     if scheduler is None:
         return
+    from miner_service.alignment.cluster import require_dask
+
     require_dask()
     if cluster.certificate is not None:
         require_tls_files(cluster.certificate, cluster.private_key, cluster.authority)

@@ -15,17 +15,9 @@ from miner_service.intake.unbounded import unbounded_of
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import PreparedJob
 from miner_service.services import Services
-from miner_service.store.jobs import (
-    UNFINISHED,
-    add_line,
-    create_job,
-    find_job,
-    find_model,
-    job_by_key,
-    job_message,
-)
+from miner_service.store.jobs import create_job, find_job, find_model, job_by_key, job_message
 from miner_service.store.people import find_study, study_message
-from miner_service.store.queue import finish
+from miner_service.store.queue import UNFINISHED, add_line, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core import privacy
 from pramana_core.privacy import Amplification

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import new_id
 from miner_service.store.people import no_such
+from miner_service.store.queue import add_line, queue_again
 from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
 from pramana_core.errors import Conflict, LimitExceeded
 from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
 from pramana_core.wire.services import ProblemDetail
-
-log = logging.getLogger("miner_service.jobs")
 
 
 def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
@@ -79,35 +77,6 @@ def find_model(session: Session, identifier: str) -> ModelRow:
     if row is None:
         raise no_such("model")
     return row
-
-
-_LONGEST = 500
-
-
-def add_line(
-    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
-) -> None:
-    """Add a line to the log of this process and of a job, for its last run by default."""
-    run = attempt or row.attempt
-    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
-    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
-
-    @event.listens_for(session, "after_commit", once=True)
-    def _committed(_session: Session) -> None:
-        log.info("job", extra=fields)
-
-
-UNFINISHED = ("queued", "running")
-
-
-def queue_again(row: JobRow) -> None:
-    """Put a job back into the queue as a new attempt."""
-    row.state = "queued"
-    row.attempt += 1
-    row.progress = 0.0
-    row.problem = None
-    row.finished = None
-    row.lease = None
 
 
 def create_job(

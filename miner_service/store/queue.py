@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import delete, event, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.jobs import UNFINISHED, add_line, queue_again
-from miner_service.store.schema import JobRow, ModelRow, SupervisorRow
+from miner_service.store.schema import JobLogRow, JobRow, ModelRow, SupervisorRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
+
+log = logging.getLogger("miner_service.jobs")
+
+_LONGEST = 500
+
+
+def add_line(
+    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
+) -> None:
+    """Add a line to a job's log, by default for its last run, and to this process's log."""
+    run = attempt or row.attempt
+    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
+    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
+
+    @event.listens_for(session, "after_commit", once=True)
+    def _committed(_session: Session) -> None:
+        log.info("job", extra=fields)
+
+
+UNFINISHED = ("queued", "running")
+
+
+def queue_again(row: JobRow) -> None:
+    """Put a job back into the queue as a new attempt."""
+    row.state = "queued"
+    row.attempt += 1
+    row.progress = 0.0
+    row.problem = None
+    row.finished = None
+    row.lease = None
 
 
 def finish(

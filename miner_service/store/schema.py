@@ -22,8 +22,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from pramana_core.privacy import DELTA, CentralLoss, largest_gamma
-
 
 class UtcDateTime(TypeDecorator[datetime]):
     """A column type for times, which are stored in UTC without the zone and returned with it."""
@@ -64,7 +62,7 @@ class StudyRow(Base):
     max_epsilon_record: Mapped[float | None]
     max_epsilon_column: Mapped[float | None]
     max_central_epsilon: Mapped[float | None]
-    central_delta: Mapped[float] = mapped_column(default=DELTA)
+    central_delta: Mapped[float] = mapped_column(default=lambda: _usual_delta())
     central_records: Mapped[int | None]
     people: Mapped[str] = mapped_column(default="overlapping")
 
@@ -73,14 +71,22 @@ class StudyRow(Base):
         """The largest epsilon of a record that both the local and the central budget allow."""
         if self.max_central_epsilon is None or self.central_records is None:
             return self.max_epsilon_record
-        central = CentralLoss(self.max_central_epsilon, self.central_delta)
-        most = _record_limit(self.central_records, central)
+        most = _record_limit(self.central_records, self.max_central_epsilon, self.central_delta)
         return most if self.max_epsilon_record is None else min(most, self.max_epsilon_record)
 
 
+def _usual_delta() -> float:
+    from pramana_core.privacy import DELTA
+
+    return DELTA
+
+
 @lru_cache
-def _record_limit(records: int, central: CentralLoss) -> float:
-    return math.log(largest_gamma(records, central))
+def _record_limit(records: int, epsilon: float, delta: float) -> float:
+    # Imported here: the supervisor of jobs reads rows and needs no numerical library.
+    from pramana_core.privacy import CentralLoss, largest_gamma
+
+    return math.log(largest_gamma(records, CentralLoss(epsilon, delta)))
 
 
 class StudyPlanRow(Base):

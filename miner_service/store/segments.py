@@ -14,13 +14,17 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from miner_service.settings import Settings
-from miner_service.store.columns import ColumnFiles
 from miner_service.store.durable import settle, storing, sync_directory
 from pramana_core.errors import NotReady, StoreCorrupt
 from pramana_core.full_disks import is_full
+
+if TYPE_CHECKING:
+    from miner_service.store.columns import ColumnFiles
 
 IDENTITY = "identity"
 """The file with the store's identity, next to its parts and columns."""
@@ -95,13 +99,18 @@ class Segments:
 
     root: Path
     _scratch: _Scratch = field(init=False)
-    _columns: ColumnFiles = field(init=False)
     _synced: set[str] = field(default_factory=set, init=False)
     """The releases whose folder is known to survive a power cut."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scratch", _Scratch(self.root / "scratch"))
-        object.__setattr__(self, "_columns", ColumnFiles(self.root / "columns"))
+
+    @cached_property
+    def _columns(self) -> ColumnFiles:
+        # The supervisor of jobs reads no columns, and their module loads pyarrow.
+        from miner_service.store.columns import ColumnFiles
+
+        return ColumnFiles(self.root / "columns")
 
     def identity(self) -> str | None:
         """Return the identity of the store to which the files belong, or None."""

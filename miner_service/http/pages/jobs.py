@@ -13,8 +13,8 @@ from miner_service.http.endpoints import jobs, results
 from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
 from miner_service.http.pages.rendering import NewestDep, SentDep, page, read_message
 from miner_service.services import Services
-from miner_service.store.jobs import UNFINISHED
 from miner_service.store.people import ADMIN, ANALYST, find_study, study_message
+from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.base import default_records

@@ -9,7 +9,7 @@ down_revision = "11"
 
 def upgrade() -> None:
     """Add the columns of the budget. A study from schema 11 has no central budget."""
-    columns = (
+    columns: tuple[sqlalchemy.Column[float | int | None], ...] = (
         sqlalchemy.Column("max_central_epsilon", sqlalchemy.Double()),
         sqlalchemy.Column(
             "central_delta", sqlalchemy.Double(), nullable=False, server_default="1e-8"
