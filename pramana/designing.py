@@ -1,4 +1,4 @@
-"""Design of a plan for a need: privacy bound of the whole record, and what to learn."""
+"""Design of a plan that suits what is to be learned, under a privacy bound for the whole record."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(CoreDesign):
-    """The compared families for a need, and the chosen one, as `pm.design` returns them.
+    """The families of plans that `pm.design` compared, and the family that it chose.
 
     Args:
-        problem: the need that the plan serves.
-        options: every family, the most accurate first; families that cannot serve the need are
-            last.
-        chosen: the chosen one of `options`.
-        unserved: the tables that sampled sets cannot estimate, in words; "" if there are none.
+        problem: the purpose that the plan serves, with its bound.
+        options: every family, the most accurate first; families that cannot meet the bound or serve
+            the purpose are last.
+        chosen: the option that was chosen.
+        unserved: a description of the tables that sampled sets cannot estimate; "" if they can
+            estimate all.
 
     Examples:
         >>> import pramana as pm
@@ -150,7 +151,6 @@ class Design(CoreDesign):
 
 
 def _withheld(plan: Plan) -> float:
-    """Return the share of a record's cells that are not reported."""
     reported = [
         block.channel.share_reported(axis)
         for block in plan.blocks
@@ -181,7 +181,9 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
 
 
 def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
-    """Return the name and value of the one demand that is given, or None. Raises OptionError."""
+    """Return the name and value of the one argument that is not None, or None if all are. Raises
+    OptionError for several.
+    """
     found = [(name, value) for name, value in given.items() if value is not None]
     if len(found) > 1:
         names = list(given)
@@ -238,11 +240,12 @@ def design(
     owners: Mapping[str, Sequence[str]] | None = None,
     family: str = AUTO,
 ) -> Design:
-    """Find the most accurate plan for a need, under a bound on the disclosure of a whole record.
+    """Find the plan that is most accurate for a purpose, under a bound on the disclosure of a whole
+    record.
 
-    All families of plans within the bound are compared by their predicted errors, as if the
-    variables were independent and uniform. The comparison uses only the number of records, not the
-    data.
+    Families of plans within the bound are compared by their predicted errors, which are computed as
+    if the variables were independent and uniform. The comparison uses the number of records but not
+    the data.
 
     Args:
         domain: the variables.
@@ -255,9 +258,10 @@ def design(
         target: the variable that a tree or a classifier predicts.
         length: the largest number of variables in an itemset; 3 if None.
         minimum_support: ignore cells with a smaller expected share; 0 or more, below 1.
-        structure: the parents of each node, if a network's structure is known.
+        structure: the parents of each node, if the structure of the network to learn is known.
         public: variables that are reported unchanged.
-        owners: the variables of each owner, if there are several: `{"a": ["x"], "b": ["y"]}`.
+        owners: the variables of each owner, if several owners take part: `{"a": ["x"], "b":
+            ["y"]}`.
         family: the family of plans; `auto` chooses the one with the smallest error.
 
     Raises:
@@ -298,7 +302,6 @@ def design(
 
 
 def _owners(owners: object, domain: Domain) -> dict[str, list[str]]:
-    """Return the variables of each owner. Raises OptionError, UnknownVariable."""
     if not isinstance(owners, Mapping | None):
         raise OptionError(
             'owners must be a dict of lists of variables, such as {"a": ["x"], "b": ["y"]}, not'

@@ -1,4 +1,6 @@
-"""Structures as users pass them, queries to a network, and its forms in other libraries."""
+"""Structures in the forms that users pass, queries to a network, and its conversion for other
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ WANTED = (
 
 
 def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
-    """Return a given structure, with `variables` as additional nodes. Raises StructureError."""
+    """Return a structure that a user passed, with `variables` as additional nodes. Raises
+    StructureError.
+    """
     parents = _parents(given)
     for name in variables or ():
         parents.setdefault(name, [])
@@ -54,7 +58,7 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
 
 
 def scoring_of(scoring: object) -> Scoring:
-    """Return a score given by its name, or by a dict of name and options. Raises OptionError."""
+    """Return the score for a name, or for a dict of a name and options. Raises OptionError."""
     if isinstance(scoring, Scoring):
         return scoring
     given = {"name": scoring} if isinstance(scoring, str) else scoring
@@ -102,12 +106,12 @@ _FORM: TypeAdapter[dict[str, list[str]] | list[tuple[str, str]]] = TypeAdapter(
 
 
 class NetworkAnswers:
-    """Queries to a network, and its forms in files and other libraries."""
+    """Queries to a network, and its conversion to files and for other libraries."""
 
     @property
     @abstractmethod
     def network_(self) -> BayesNet:
-        """The network."""
+        """The network that answers the queries."""
 
     @property
     @abstractmethod
@@ -145,13 +149,13 @@ class NetworkAnswers:
 
     @classmethod
     def from_bif(cls, source: str | Path) -> Self:
-        """Return the network in a BIF file, or in its text. Raises InputError."""
+        """Return the network from a BIF file or from its text. Raises InputError."""
         with one_sentence():
             return cls._of(read_bif(text_of(source, "source")))
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> Self:
-        """Return the network of a fitted pgmpy `DiscreteBayesianNetwork`. Raises InputError."""
+        """Return the network from a fitted pgmpy `DiscreteBayesianNetwork`. Raises InputError."""
         with one_sentence():
             return cls._of(exchange.of_pgmpy(model))
 
@@ -174,7 +178,7 @@ class NetworkAnswers:
             target: the node to predict, or a list of nodes, each predicted separately; by default
                 all nodes without a column. Columns of targets are ignored.
             missing_columns: whether nodes that are neither predicted nor columns of the frame
-                cause a warning (`warn`), an error (`error`) or nothing (`ignore`).
+                cause a warning (`warn`), cause an error (`error`) or are accepted (`ignore`).
 
         Returns:
             (n,) labels if `target` is one name; else a frame with one column per target and the
@@ -237,7 +241,8 @@ class NetworkAnswers:
     def query(
         self, of: str | Sequence[str], given: Mapping[str, Any] | None = None
     ) -> pd.DataFrame:
-        """Return the exact joint distribution of nodes given others, P(of | given).
+        """Return the exact joint distribution of some nodes, given categories of others: P(of |
+        given).
 
         Args:
             of: a node or a list of nodes.
@@ -341,7 +346,6 @@ class NetworkAnswers:
         targets: Sequence[str],
         missing_columns: MissingColumns,
     ) -> dict[str, Codes]:
-        """Return the codes of the nodes that are not targets."""
         network = self.network_
         others = [name for name in network.structure.nodes if name not in targets]
         if not others:

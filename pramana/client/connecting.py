@@ -76,7 +76,7 @@ def _in_access_file(text: str, url: str) -> str:
 
 
 def require_same_miner(file: AccessFile, url: str) -> None:
-    """Raise OptionError when a request would send an access file's token to another miner."""
+    """Raise OptionError if `url` is not the miner that an access file's token is for."""
     if file.miner.rstrip("/") != url.rstrip("/"):
         raise OptionError(
             f"The access file is for the miner at {file.miner}, and its token is sent to no other,"
@@ -102,7 +102,8 @@ def connect(
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
-    A failed request is repeated after growing pauses. Repetition never starts a job twice.
+    A failed request is repeated after increasingly long pauses. A repeated request never starts a
+    job twice.
 
     Args:
         url: the miner's address; plain http is accepted for this machine only.
@@ -112,16 +113,18 @@ def connect(
         allow_insecure: whether plain http may carry the token over a private network.
         ca_file: the certificate authorities (PEM) to trust for the miner, in place of the system's.
         client_certificate: the certificate (PEM) for a miner that requires one.
-        client_key: the certificate's private key, readable only by you; it may be in the same file.
+        client_key: the certificate's private key, readable only by you; it may be in the
+            certificate's file.
         transport: an httpx transport to use in place of the network.
         sleep: a function that waits for a number of seconds.
-        clock: a function that returns the time in seconds from any fixed start.
+        clock: a function that returns the time in seconds since any fixed moment.
 
     Returns:
         the miner. Close the connection, or use the miner in a `with` statement.
 
     Raises:
-        OptionError: a wrong or unsafe address, or not exactly one of token and token_file.
+        OptionError: the address is invalid or unsafe, or not exactly one of token and token_file is
+            given.
         KeyFileError: the token's file is missing, is readable by others or contains no token, or
             the key is readable by others.
         ConfigError: a certificate cannot be read.
@@ -166,7 +169,6 @@ def connect(
 
 
 def _opened(miner: Miner) -> Miner:
-    """Return a miner after checking that it accepts the token."""
     try:
         return miner.refresh()
     except Unauthenticated:
@@ -184,7 +186,7 @@ def _opened(miner: Miner) -> Miner:
 class Miner:
     """A miner and the studies that a token may see, as `pm.connect` returns it.
 
-    The token appears in neither printed forms nor errors.
+    Neither the printed form nor any error contains the token.
     """
 
     def __init__(self, line: MinerConnection):
@@ -205,7 +207,7 @@ class Miner:
         """Return the studies that the token may see, one row each.
 
         Columns: `name`; `title`; `created`; `max_epsilon_record` and `max_epsilon_column`, the
-        study's budget, empty without one.
+            study's budget (empty if the study has no budget).
         """
         import pandas as pd
 

@@ -35,13 +35,12 @@ _MISPLACED = {"missing": "must be given", "extra_forbidden": "is not an option o
 
 
 def kinds() -> dict[str, type[Message]]:
-    """Return the message class of each kind of job, by kind."""
+    """Return the message class for each kind of job."""
     tagged = (get_args(one) for one in get_args(get_args(JobSpec)[0]))
     return {tag.tag: message for message, tag in tagged}
 
 
 def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
-    """Return the job with which the miner learns the same as `learner.fit` would learn here."""
     if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))
         raise OptionError(
@@ -89,7 +88,6 @@ def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None)
 
 
 def written(spec: JobSpec) -> bytes:
-    """Return the bytes to send for a job."""
     return JobCreate(spec=spec).model_dump_json().encode()
 
 
@@ -128,7 +126,7 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
 
 
 def warnings_in(model: ModelMessage) -> tuple[str, ...]:
-    """Return the warnings to read before trusting a model, about releases and the fit of counts."""
+    """Return warnings about a model's releases and about the fit of its counts."""
     strange = [
         f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what changed."
         for release, p in model.inconsistent.items()
@@ -175,17 +173,21 @@ class Job(Generic[ModelT]):
 
     @property
     def status(self) -> JobState:
-        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, by the miner's last answer."""
+        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, according to the miner's last
+        answer.
+        """
         return self._message.state
 
     @property
     def progress(self) -> float:
-        """The share of the work that is done, from 0 to 1, by the miner's last answer."""
+        """The finished share of the work, from 0 to 1, according to the miner's last answer."""
         return self._message.progress
 
     @property
     def error(self) -> PramanaError | None:
-        """The error of a failed job, of the class that `fit` would raise; None for other jobs."""
+        """The error of a failed job, of the class that `fit` would raise; None if the job has not
+        failed.
+        """
         problem = self._message.problem
         if problem is None:
             return None
@@ -213,7 +215,8 @@ class Job(Generic[ModelT]):
 
     @property
     def worth(self) -> Worth | None:
-        """The model's worth: a verdict and the figures behind it; None if the miner sends none.
+        """The assessment of the model: a verdict with its evidence; None if the miner sends no
+        assessment.
 
         Raises as `model` does.
         """
@@ -234,7 +237,7 @@ class Job(Generic[ModelT]):
     def wait(self, timeout: float | None = None) -> Self:
         """Wait until the job is finished, with or without success, and return the job.
 
-        A terminal shows a progress bar. An interrupt ends the waiting, not the job.
+        A terminal shows a progress bar. An interrupt (Ctrl-C) ends the wait but not the job.
 
         Args:
             timeout: the longest wait in seconds; None waits without limit.

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Parameter:
     """A true parameter of the network behind the records, and the miner's estimate.
 
-    `se` is against the population, `z` the error in standard errors, `low` to `high` the 95 %
-    interval. Estimate, `se` and `z` are None if no reports have these parents.
+    `se` is the standard error against the population, `z` the estimate's error in standard errors,
+    and `low` to `high` the 95 % interval. `estimate`, `se` and `z` are None if no report has the
+    parents' categories `given`.
     """
 
     node: str
@@ -43,7 +44,7 @@ class Parameter:
 
     @classmethod
     def of(cls, found: ParameterMessage, network: BayesNet) -> Parameter:
-        """Compare an estimate with the network."""
+        """Return an estimated parameter with the true one in `network`."""
         parents = network.structure.parents[found.node]
         cell = tuple(network.domain[name].code(found.parents[name]) for name in parents)
         code = network.domain[found.node].code(found.value)
@@ -87,7 +88,7 @@ class DemoOutcome:
         }
 
     def coverage(self) -> tuple[int, int]:
-        """Return the count of intervals that contain the true value, and the count of intervals."""
+        """Return how many intervals contain the true value, and the total count of intervals."""
         known = [row.covered for row in self.rows if row.covered is not None]
         return sum(known), len(known)
 
@@ -183,14 +184,15 @@ _WIDTH, _BELOW = 5.4, 0.65
 
 
 def _shown(rows: Sequence[Parameter]) -> list[Parameter]:
-    """Return the rows without the last of two values, whose error equals the first's."""
     first = {row.node: row.value for row in reversed(rows)}
     values = {row.node: {r.value for r in rows if r.node == row.node} for row in rows}
     return [row for row in rows if len(values[row.node]) > 2 or row.value == first[row.node]]
 
 
 def _parameter_pictures(outcome: DemoOutcome) -> Iterator[Picture]:
-    """Yield a picture of each node's parameters; neighbours have similar heights."""
+    """Yield a picture of each node's parameters, ordered so that pictures next to each other have
+    similar heights.
+    """
     groups: dict[str, list[Parameter]] = {}
     for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)

@@ -1,6 +1,7 @@
-"""The content of a demonstration: sites with their tables, a structure, and the true network.
+"""The content of a demonstration: sites with their tables, the structure to learn, and the true
+network.
 
-A scenario is drawn from a known network, and each owner has some of the columns.
+The records are drawn from a known network, and each owner has some of the columns.
 """
 
 from __future__ import annotations
@@ -119,7 +120,9 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Make an empty demonstration folder; only files of an earlier demonstration are removed."""
+    """Make an empty folder for a demonstration. Files of an earlier demonstration are removed;
+    other files cause an error.
+    """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():
@@ -140,7 +143,9 @@ def prepare(root: Path) -> Folder:
 def write_site(
     folder: Folder, site: SiteTable, miner: dict[str, Any], rng: np.random.Generator
 ) -> Path:
-    """Write an owner's table, in a random order, and its site file; return the site file's path."""
+    """Write an owner's table, with its rows in random order, and its site file. Return the site
+    file's path.
+    """
     home = folder.site(site.owner)
     home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))
@@ -160,5 +165,4 @@ def write_site(
 
 
 def owners(scenario: Scenario) -> list[str]:
-    """The owners' names, in order."""
     return [site.owner for site in scenario.sites]

@@ -28,9 +28,9 @@ class BayesClassifier(Classifier[Learned]):
         target: the class variable.
         features: the variables that predict the class; by default all others.
         model: `naive-bayes`, in which an attribute has only the class as parent; `tan`, in which an
-            attribute may have one other attribute as parent too; or `auto`, which keeps the links
-            of the tree whose gain exceeds the noise of their parameters, and gives less weight to
-            redundant attributes and to noise.
+            attribute may have one other attribute as parent too; or `auto`, which keeps only those
+            links of the tree whose gain exceeds the noise of their parameters, and gives less
+            weight to redundant and to noisy attributes.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Examples:
@@ -66,14 +66,18 @@ class BayesClassifier(Classifier[Learned]):
 
     @property
     def weight_(self) -> float:
-        """The factor on the evidence of all attributes together, above 0 and at most 1."""
+        """The factor by which the evidence of all attributes together is multiplied, above 0 and at
+        most 1.
+        """
         return self._fitted.weight
 
     def _picture(self) -> Picture:
         return bayes_chart(self._fitted)
 
     def to_text(self) -> str:
-        """Return the attributes, ordered by information, with their probabilities in percent."""
+        """Return as text the attributes, ordered by their information about the class, with their
+        probabilities in percent.
+        """
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:

@@ -83,12 +83,14 @@ class Classifier(Estimator, Generic[ModelT]):
         """Return the predicted class of each row, (n,).
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
-        `DecisionTree` sum out missing features and empty cells.
+        `DecisionTree` sum over the categories of missing features and empty cells; other
+        classifiers raise an error.
 
         Args:
-            frame: a table of n rows; numbers are mapped to a feature's intervals.
-            missing_columns: whether missing columns cause a warning (`warn`), an error (`error`) or
-                nothing (`ignore`).
+            frame: a table of n rows; in a feature of intervals, numbers are mapped to their
+                intervals.
+            missing_columns: whether missing columns cause a warning (`warn`), cause an error
+                (`error`) or are accepted (`ignore`).
 
         Raises NotFitted, TableError, MissingColumn, OptionError, UnknownCategory.
         """
@@ -146,7 +148,9 @@ class Classifier(Estimator, Generic[ModelT]):
         return encode(table, model.inputs, "frame", missing=model.sums_out)
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
-        """Raise an error on missing cells if the model does not sum them out."""
+        """Raise an error for missing cells if the model cannot predict from records with missing
+        values.
+        """
         empty = [v.name for v in inputs if v.name in table.columns and not takes_empty(v)]
         empty = [name for name in empty if table[name].isna().any()]
         words = lacking(table, inputs.names, "frame")
@@ -178,11 +182,9 @@ class Classifier(Estimator, Generic[ModelT]):
         return self.learner.document(self.model_)
 
     def _options(self) -> Any:
-        """Return the learner's checked options. Raises OptionError."""
         return self._options_of(self.learner.options)
 
     def _require_variables(self, domain: Domain) -> None:
-        """Check the target and the features. Raises OptionError, UnknownVariable."""
         if not isinstance(self.target, str):
             raise OptionError(
                 f"target must be the name of a variable, not {shown(self.target)}; the reports have"

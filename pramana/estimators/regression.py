@@ -1,4 +1,6 @@
-"""Regression of a numeric column on other columns, from masked or true records."""
+"""Regression that predicts a numeric column from other columns, learned from masked or true
+records.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
 class Regression(Estimator):
     """Linear or polynomial regression by least squares, with standard errors.
 
-    The data are a result of `pm.mask` or a plain frame. A categorical column becomes one indicator
-    per category except the first.
+    The data are a result of `pm.mask` or a frame of true records. A categorical column becomes one
+    indicator per category except the first.
 
     Args:
         target: the numeric column to explain.
@@ -126,7 +128,7 @@ class Regression(Estimator):
             return model.predict(table)
 
     def score(self, frame: Frame, y: Any = None) -> float:
-        """Return R2, the predicted share of the target's variance; at most 1.
+        """Return R2, the share of the target's variance that the predictions explain; at most 1.
 
         Args:
             frame: a table as in `predict`.
@@ -173,7 +175,9 @@ class Regression(Estimator):
 
     @property
     def score_(self) -> Any:
-        """The score on held-out records: `r2` with its `se`, and `rmse`; None for few records."""
+        """The score on held-out records: `r2` with its `se`, and `rmse`; None if records are too
+        few.
+        """
         return self._fitted.score
 
     @property
@@ -196,9 +200,10 @@ class Regression(Estimator):
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients, one row each.
 
-        Columns: `term`; `estimate`, in the term's unit; `se`, the standard error against the
-        population, and `se_robust`, the standard error under unequal variances (HC3); `t`, its
-        degrees of `freedom`, `p`; `low` and `high`, the ends of the interval by `se`.
+        Columns: `term`; `estimate`, in the target's unit per unit of the term; `se`, the standard
+            error against the population; `se_robust`, the standard error under unequal variances
+            (HC3); `t`, with its degrees of `freedom` and its p-value `p`; `low` and `high`, the
+            ends of the interval computed from `se`.
         """
         import pandas as pd
 

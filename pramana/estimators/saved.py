@@ -30,7 +30,6 @@ _LONGEST = 40
 
 
 def _bound(number: Any) -> float:
-    """Return a number of at least 0; infinity for null."""
     if number is not None and (type(number) not in (int, float) or not number >= 0):
         raise ValueError("must be a number of at least 0, or null")
     return math.inf if number is None else float(number)
@@ -41,7 +40,7 @@ Bound = Annotated[float, PlainValidator(_bound), PlainSerializer(finite)]
 
 
 def _worth(found: Any) -> Worth | None:
-    """Return a model's worth, which a document has as the fields of `Worth`."""
+    """Return a model's assessment from the fields of `Worth` in a document, or None."""
     worth: Worth | None = TypeAdapter(Worth | None).validate_python(found)
     return worth
 
@@ -50,7 +49,7 @@ _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class LearnedFrom(DocumentPart, frozen=True):
-    """The source of a model, and the model's worth; see `Estimator`.
+    """The source of a model, and the model's assessment; see `Estimator`.
 
     `masking` describes the masking of the records in words.
     """
@@ -104,7 +103,9 @@ class SavedModel(DocumentPart):
             ) from None
 
     def among(self, known: Iterable[type[Any]], argument: str) -> Any:
-        """Return the unfitted estimator of this class name, with its options. Raises InputError."""
+        """Return the unfitted estimator of the class in `known` that this document names, with its
+        options. Raises InputError.
+        """
         for found in known:
             if (found.__name__, found.kind) == (self.estimator, self.kind):
                 break

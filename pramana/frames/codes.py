@@ -1,4 +1,4 @@
-"""The columns of a frame as codes of a domain's variables, or as numbers."""
+"""Conversion of a frame's columns to codes of a domain's variables, or to numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ MissingColumns = Literal["warn", "error", "ignore"]
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return a sentence on the columns that a table lacks, with similar names not in `known`."""
+    """Return a sentence on the columns that a table lacks, which suggests similar names outside
+    `known`.
+    """
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""
@@ -44,7 +46,7 @@ def report_missing_columns(
     known: Sequence[str],
     missing_columns: MissingColumns,
 ) -> None:
-    """Warn of columns that a model uses and `frame` lacks. Raises MissingColumn, OptionError."""
+    """Warn of columns that a model uses but a table lacks. Raises MissingColumn, OptionError."""
     if missing_columns not in get_args(MissingColumns):
         raise OptionError(
             f"missing_columns must be 'warn', 'error' or 'ignore', not {shown(missing_columns)}.",
@@ -81,16 +83,18 @@ def encode(
     """Return the codes of a domain's variables from a table's columns, (n,) each.
 
     A cell contains a label of its variable, a number or date written like a label, or, for interval
-    categories, a number. A category `(empty)`, or an extra one after the intervals, takes empty
-    cells; `(other)` takes values that no other category takes. Other columns are ignored.
+    categories, a number. Empty cells belong to a category `(empty)`, or to an extra category after
+    the intervals. Values that belong to no other category belong to a category `(other)`. Columns
+    that are not variables are ignored.
 
     Args:
         frame: the table; see `Frame`.
         domain: the variables.
         argument: the name of the table's parameter.
-        missing: whether columns may be absent and cells empty. The code of an empty cell that no
-            category takes is then the variable's count of categories.
-        reported: whether cells are reports, which contain only labels; an empty cell was withheld.
+        missing: whether columns may be absent and cells empty. The code of an empty cell that
+            belongs to no category is then the variable's count of categories.
+        reported: whether cells are reports. Reports contain only labels, and an empty cell means
+            withheld.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """
@@ -125,7 +129,9 @@ def _codes(
 
 
 def _takes(variable: Variable) -> tuple[int | None, int | None]:
-    """Return the code of the category for empty cells and of the one for other values, or None."""
+    """Return the codes of the category for empty cells and of the category for other values; each
+    is None if the variable has no such category.
+    """
     known = {label: code for code, label in enumerate(variable.categories)}
     cuts = cells.interval_cuts(variable.categories)
     last = variable.size - 1 if cuts is not None and variable.size > len(cuts) + 1 else None
@@ -133,12 +139,12 @@ def _takes(variable: Variable) -> tuple[int | None, int | None]:
 
 
 def takes_empty(variable: Variable) -> bool:
-    """Return whether a category of a variable takes empty cells."""
+    """Return whether a variable has a category for empty cells."""
     return _takes(variable)[0] is not None
 
 
 def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
-    """Return the codes of the true classes, from `y` or else from the table's column.
+    """Return the codes of the true classes, from `y` or, if `y` is None, from the table's column.
 
     Raises MissingColumn, TableError, UnknownCategory.
     """
@@ -160,7 +166,9 @@ def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
 
 
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
-    """Return codes as a frame of labels; a code beyond the categories is missing (NaN)."""
+    """Return a frame of the labels for codes; a code beyond the categories becomes a missing value
+    (NaN).
+    """
     import pandas as pd
 
     return pd.DataFrame(
@@ -181,10 +189,6 @@ def plain(value: object) -> object:
 
 
 def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return for each cell the index of its text, and the distinct texts, the empty text last.
-
-    Raises TableError.
-    """
     import pandas as pd
 
     try:
@@ -232,7 +236,7 @@ def _refuse(
 def mixed_columns(
     table: Frame, names: Sequence[str] | None, argument: str, needed: Sequence[str] = ()
 ) -> MixedTable:
-    """Return columns of a table: numeric columns unchanged, all others as categories.
+    """Return columns of a table, with numeric columns unchanged and all others as categories.
 
     Args:
         table: see `as_frame`.

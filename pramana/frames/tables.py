@@ -1,4 +1,4 @@
-"""Users' tables of any kind as pandas frames: frames, series, dicts, polars, Arrow."""
+"""Conversion of users' tables to pandas frames: frames, series, dicts, polars and Arrow tables."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ WANTED = "a pandas or polars frame, a dict of columns, or a list of dicts"
 
 
 def as_frame(table: Frame, argument: str) -> pd.DataFrame:
-    """Return a table as a pandas frame with column names of type str, each used once.
+    """Return a table as a pandas frame whose column names are distinct texts.
 
-    Names are stripped of surrounding spaces and normalized to Unicode NFC, as when read from files.
+    Names are stripped of surrounding spaces and normalized to Unicode NFC, as when a file is read.
 
     Args:
         table: the table; see `Frame`. It is not changed.
@@ -64,7 +64,7 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
 
 
 def shown(given: object) -> str:
-    """Return an argument in words for a message: its type and, if short, its value."""
+    """Describe an argument for a message: its type and, if short, its value."""
     if given is None:
         return "None"
     name = type(given).__name__
@@ -84,7 +84,9 @@ def is_list(given: object) -> bool:
 
 
 def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
-    """Return the names in a list or in one text; at least one if `some`. Raises OptionError."""
+    """Return the names in a list, or one name given as text. Raises OptionError, also for no names
+    if `some`.
+    """
     if isinstance(given, str):
         return [given]
     names = list(cast("Iterable[object]", given)) if is_list(given) else [None]
@@ -167,7 +169,6 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
 
 
 def _cells(column: Any) -> Any:
-    """Return a column in a form that pandas reads: a list for polars or Arrow columns."""
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
     if isinstance(column, Mapping):

@@ -22,7 +22,8 @@ class Columns:
     """The columns of a frame for masking, n complete rows.
 
     `table` has the columns released unchanged (`told`, S) and the `confidential` columns (X) in the
-    frame's order; `dropped` names the others. `s` and `x` are the values of S and X; x is numeric.
+    frame's order; `dropped` names the columns in neither group. `s` and `x` are the values of S and
+    X; x is numeric.
     """
 
     table: pd.DataFrame
@@ -36,7 +37,8 @@ class Columns:
 def columns_of(
     frame: Frame, confidential: str | Sequence[str], tell: str | Sequence[str] | None
 ) -> Columns:
-    """Return the columns that the arguments of `pm.mask` select; `tell` None means all others.
+    """Return the columns that the arguments of `pm.mask` select; `tell` None selects all columns
+    not in `confidential`.
 
     Raises TableError, MissingColumn, OptionError.
     """

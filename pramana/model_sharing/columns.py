@@ -1,4 +1,4 @@
-"""The columns of a frame in the form of a shared tree."""
+"""Conversion of a frame's columns to the attributes of a shared tree."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def training_columns(
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
-    Without `whole`, a column has whole numbers if all its values are whole. Raises TableError,
-    MissingColumn, OptionError, DomainError, UnknownCategory.
+    Unless `whole` is given, a column has whole numbers if all its values are whole. Raises
+    TableError, MissingColumn, OptionError, DomainError, UnknownCategory.
     """
     table = as_frame(frame, "frame")
     if not isinstance(target, str):
@@ -89,7 +89,7 @@ def training_columns(
 
 
 def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
-    """Return the attributes of a frame of n rows in the form of a tree.
+    """Return the attributes of a tree's schema from a frame of n rows.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """

@@ -1,4 +1,4 @@
-"""Messages of shared trees in any form: objects, dicts of JSON, text, files."""
+"""Reading messages of shared trees in any form: objects, JSON as dicts or text, and files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def written(content: SharedTreeMessage) -> str:
 
 
 def contents_of(messages: Any) -> list[SharedTreeMessage]:
-    """Return the messages in a list of any forms, or in one item.
+    """Return the messages in a list of items in any form, or in one such item.
 
     Raises InputError, TableError.
     """
@@ -75,7 +75,9 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
 
 
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
-    """Return a message: alone, in a file's envelope, or as the `model` of a release."""
+    """Return the message in a document: the document itself, or its content if it is a saved file
+    or a release.
+    """
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
             f"{argument} contains a model learned from trees, not a shared tree; read it with"

@@ -20,12 +20,12 @@ class Keys:
 
     The draw key decides every random draw and never leaves the owner. The linkage secret is shared
     by all owners of a study and by nobody else: it determines the pseudonyms by which their records
-    are joined. With the same keys a record gets the same report every time. Other keys would
-    randomize the record again, which reveals more. So create keys once, and keep them.
+    are joined. With the same keys, a record gets the same report every time. Other keys would
+    randomize the record again and so reveal more. Create keys once, and keep them.
 
-    The folder has the format of the agent's state directory, so each can use the other's keys. No
-    printed form shows a secret; keys cannot be pickled, and a copy is the same object. Use `create`
-    and `open` instead of the constructor.
+    The folder has the format of the agent's state directory, so the agent can use these keys, and
+    this class can use the agent's. No printed form shows a secret. Keys cannot be pickled, and a
+    copy is the same object. Use `create` and `open` instead of the constructor.
 
     Args:
         secrets: both secrets, in the agent's form.
@@ -53,7 +53,7 @@ class Keys:
 
     @classmethod
     def create(cls, folder: str | Path, linkage: str | Path | None = None) -> Keys:
-        """Create both secrets, or the missing one, in a folder that only you can read.
+        """Create both secrets, or the one that is missing, in a folder that only you can read.
 
         Args:
             folder: a new folder, or one that only you can access (mode 700).
@@ -103,7 +103,7 @@ class Keys:
 
     @classmethod
     def for_experiments(cls, seed: int, linkage_seed: int | None = None) -> Keys:
-        """Return keys derived from a seed, for public data and repeatable results only.
+        """Return keys derived from a seed; use them only for public data and repeatable results.
 
         Args:
             seed: any whole number, for the draw key.
@@ -124,7 +124,7 @@ class Keys:
         return cls(Secrets(*made), f"{source}, for experiments only")
 
     def export_linkage(self, path: str | Path) -> None:
-        """Write the linkage secret to a new private file, for one other owner only.
+        """Write the linkage secret to a new private file, to be given to one other owner only.
 
         The other owner creates keys with `pm.Keys.create(folder, linkage=path)`. Raises
         KeyFileError.

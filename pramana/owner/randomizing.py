@@ -1,6 +1,6 @@
 """Randomization of a frame by the owner's keyed draws.
 
-Record ids are read as in the owner's agent, so that pseudonyms are the same.
+Record ids are read as in the owner's agent, so pseudonyms are the same.
 """
 
 from __future__ import annotations
@@ -114,11 +114,12 @@ def randomize(
     study: str = "study",
     reveals: Collection[str] = (),
 ) -> Reports:
-    """Randomize an owner's records under a plan; only here do true values become reports.
+    """Turn an owner's true records into reports by randomizing them under a plan.
 
     The draw of a record is a function of the keys, the study, the record's id and its true values.
-    So the same call gives the same reports, whatever the order of rows and the other records (Ma
-    5.2.2). `owner-agent publish` sends the same reports for the same keys, study, plan and records.
+    So the same call gives a record the same report, whatever the order of the rows and whatever the
+    other records are (Ma 5.2.2). `owner-agent publish` sends the same reports for the same keys,
+    study, plan and records.
 
     Args:
         frame: the true records, n rows, with a column for each variable of the plan.

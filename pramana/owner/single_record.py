@@ -40,8 +40,8 @@ def report(
     """Randomize a person's one record under the plan that a study published.
 
     The first report is the only one: it is stored in the file before it is returned, and every
-    later call returns it, even if the record has changed. So everything that a person sends to the
-    study reveals no more than one report. Randomness comes from the operating system.
+    later call returns it, even if the record has changed. So all that a person sends to the study
+    reveals no more than one report does. Randomness comes from the operating system.
 
     Args:
         record: the value of each variable of the plan, by name, as text or a number.
@@ -50,7 +50,7 @@ def report(
         file: the path of the stored report, readable only by you; its folder must exist. Without
             the file the record would be randomized again, so keep it as long as the study runs.
         max_gamma: the largest factor by which the report may change any odds about the record. The
-            plan's own factor is computed here from the plan.
+            plan's own factor is computed here from the plan itself.
         as_they_are: the variables that the person agrees to report unchanged. No gamma bounds them;
             any other unrandomized variable in the plan raises an error.
 

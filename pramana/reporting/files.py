@@ -1,4 +1,6 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, everything else in the schema."""
+"""Reports as one Parquet file: codes and pseudonyms in columns, all other parts in the schema's
+metadata.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ class _Described(Message):
     seal: str
 
     def sealed(self) -> str:
-        """Return the digest of study and draws, which the content digest does not cover."""
+        """Return the digest of the study and the draws, which `Reports.digest` does not cover."""
         text = self.model_dump_json(include={"study", "draws"})
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -161,7 +163,6 @@ def require_version(version: object, newest: int, place: Path) -> None:
 
 
 def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
-    """Return the metadata and the open file, before any column is read."""
     if not place.is_file():
         raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     try:

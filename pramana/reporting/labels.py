@@ -2,7 +2,8 @@
 
 Most channels report a category. Channels of `items` report a set of a variable's categories: one
 column of true and false per category, called `variable=category` as in mlxtend and
-`pandas.get_dummies`. A matrix with more or fewer columns than rows reports numbers without labels.
+`pandas.get_dummies`. If a transition matrix has more or fewer columns than rows, its reports are
+numbers without labels.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def forms(plan: Plan) -> dict[str, Form]:
 
 
 def item_column(variable: Variable, category: str) -> str:
-    """Return the name of the column that shows whether an item was reported."""
+    """Return the name of the column that states whether a category was reported in a set of
+    items.
+    """
     return f"{variable.name}={category}"
 
 
@@ -85,10 +88,10 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
 
 
 def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
-    """Return the codes of reported labels: the inverse of `write_labels`.
+    """Return the codes of a frame of reported labels; the inverse of `write_labels`.
 
-    For an unrandomized variable, `(empty)` takes empty cells and `(other)` unlisted values. Raises
-    TableError, MissingColumn, UnknownCategory.
+    For an unrandomized variable, empty cells are read as `(empty)` and unlisted values as
+    `(other)`. Raises TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
     wanted = forms(plan)
@@ -168,7 +171,9 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
 
 
 def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
-    """Reject records that report variables together that a sampled block cannot."""
+    """Check that each record reports a set of variables that the sampled block contains. Raises
+    TableError.
+    """
     channel = block.channel
     if not channel.choices:
         return

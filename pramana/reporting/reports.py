@@ -55,11 +55,13 @@ class Reports:
     """Randomized records, and the plan by which they were randomized.
 
     `pm.randomize` makes reports from true records, `from_frame` reads reports from a frame, and
-    `pm.join` joins columns of several owners. Randomized variables have no true values.
+    `pm.join` joins columns of several owners. `Reports` contain no true values of randomized
+    variables.
 
     Attributes:
         plan: the transition matrices, by block.
-        codes: N reported codes per variable; a code beyond the categories means withheld.
+        codes: N reported codes per variable; a code above those of the categories means that the
+            value was withheld.
         pseudonyms: N pseudonyms of 128 bits, ascending; None if absent.
         draws: the draws of each block; None if unknown (see `pm.accountant`).
         study: the study of the reports; None if unknown.
@@ -115,9 +117,9 @@ class Reports:
         """Build reports from a frame with one row per record and labels as `to_frame` writes them.
 
         Empty cells count as withheld if the plan withholds the variable from some records. If the
-        index is called `pseudonym`, the rows are sorted by it. A UserWarning reports that the plan
-        is unlikely to have made these reports. The test detects most frames of true values; it
-        warns of at most one correct frame in 1,000.
+        index is called `pseudonym`, the rows are sorted by it. A UserWarning is issued if the plan
+        is unlikely to have produced these reports. It detects most frames of true values, and
+        affects at most one correct frame in 1,000.
 
         Args:
             frame: the reported labels; other columns are ignored.
@@ -159,7 +161,7 @@ class Reports:
         raise not_what_was_saved(path)
 
     def save(self, path: str | Path) -> None:
-        """Write a Parquet file: codes, pseudonyms, plan, draws and study. Raises OptionError."""
+        """Write codes, pseudonyms, plan, draws and study to a Parquet file. Raises OptionError."""
         write_contents(self, path)
 
     @property
@@ -178,15 +180,17 @@ class Reports:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of plan, pseudonyms and reports, in hexadecimal: the identity of the content."""
+        """The SHA-256 digest of plan, pseudonyms and reports, in hexadecimal, which identifies the
+        content.
+        """
         return records_digest(self.plan, self.pseudonyms, self.codes)
 
     @cached_property
     def amplification(self) -> Amplification:
         """The amplification of a person's whole record, over all randomized blocks.
 
-        A sampled block counts with the set of variables that discloses most. Variables reported
-        unchanged do not count, but if no variable is randomized, the amplification is infinite.
+        Of a sampled block, only the set of variables that discloses most counts. Variables reported
+        unchanged are ignored, but if no variable is randomized, the amplification is infinite.
         """
         return record_loss(self.plan)
 
@@ -203,8 +207,8 @@ class Reports:
     def central_epsilon(self, delta: float = DELTA) -> float:
         """Return the central epsilon at `delta`, against anyone who cannot link reports to people.
 
-        The bound is valid for these reports alone, among all records with the same unchanged
-        values, as long as pseudonyms are secret. Raises OptionError.
+        The bound covers these reports alone. It assumes that pseudonyms are secret, and hides a
+        record among all records with the same unchanged values. Raises OptionError.
         """
         require_limit(delta, InnerShare, "delta")
         public = [self.codes[name] for name in public_names(self.plan)]
@@ -215,10 +219,10 @@ class Reports:
         """Return the disclosure of each variable, one row each.
 
         Columns: `together`, the block of the variable; `channel`, in words; `reported`, the share
-        of records that report the variable; `kept`, the probability that a reported value is true
-        (per item for sets of items; the largest if it depends on the true value; NaN if undefined);
-        `gamma` and `epsilon` of the block; `posterior`, the largest belief that a prior belief of
-        `prior`, above 0 and below 1, can become (Ma 3.1.2). Raises OptionError.
+        of records that report the variable; `kept`, the probability that a true value is reported
+        unchanged (per item for sets of items; the largest if it depends on the true value; NaN if
+        undefined); `gamma` and `epsilon` of the block; `posterior`, the largest belief that a prior
+        belief of `prior`, above 0 and below 1, can become (Ma 3.1.2). Raises OptionError.
         """
         require_limit(prior, InnerShare, "prior")
         return privacy_frame(self.plan, prior)
@@ -262,7 +266,7 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
 
 
 def _require_arrays(codes: object, pseudonyms: object) -> None:
-    """Raise an error for codes and pseudonyms that are not arrays."""
+    """Raise an error unless codes and pseudonyms are arrays."""
     columns = list(codes.values()) if isinstance(codes, Mapping) else [None]
     if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns):
         raise TableError(
@@ -308,7 +312,6 @@ def _pseudonyms(index: pd.Index) -> Pseudonyms:
 
 
 def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
-    """Warn of reports that the plan is unlikely to have made from any true records."""
     if all(block.channel.is_identity for block in plan.blocks):
         return
     # The frame may be sorted by its reported values.

@@ -1,4 +1,4 @@
-"""Reports in any form that users pass: alone, a frame and its plan, several, or joined."""
+"""Reading reports in any form that users pass, and joining the columns of several owners."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
 
 @checked_options
 def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
-    """Join the columns of several owners record by record: a vertical study.
+    """Join the columns of several owners record by record, for a vertical study.
 
     Records with equal pseudonyms belong to the same person, provided that the owners share the
     linkage secret, the study and the format of record ids. The joined reports have the plans of all
@@ -153,9 +153,10 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
 
     Args:
         reports: two or more `Reports`, each with different variables.
-        how: `identical` requires that all owners report the same records; `common` keeps the
-            records that all have; `any` keeps all, as a list with one `Reports` for each set of
-            owners that share some records, which `pm.estimate` combines.
+        how: `identical` requires that all owners report the same records; `common` uses only the
+            records that all owners have; `any` uses all records and returns a list with one
+            `Reports` for each set of owners that have records in common, which `pm.estimate`
+            combines.
 
     Returns:
         the joined reports; for `any` a list of them.

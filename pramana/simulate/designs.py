@@ -1,4 +1,4 @@
-"""The plan of a simulation: one strength for all variables, or a design for the whole record."""
+"""Plans of simulations: one strength for all variables, or a design for the whole record."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def designed(
 ) -> Design:
     """Return the best design of a family, or of all families for `auto`.
 
-    All variables are sensitive; `gamma` bounds the record over all owners. Raises OptionError.
+    All variables are sensitive; `gamma` bounds the amplification of a whole record over all owners.
+    Raises OptionError.
     """
     needs = Requirements(domain, gamma, owners=owners)
     named = None if family == "auto" else family
@@ -67,7 +68,9 @@ def designed(
 
 
 def estimator_of(design: Design) -> Estimator:
-    """Return the estimator with the smaller predicted error; moment if nothing is predicted."""
+    """Return the estimator with the smaller predicted error, or `moment` if the design has no
+    predictions.
+    """
     return cast(Estimator, design.chosen.estimator if design.chosen.able else "moment")
 
 
@@ -84,7 +87,8 @@ def described(design: Design) -> dict[str, Any]:
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:
-    """Return the goal for mining: all sets of variables whose tables can be predicted.
+    """Return the goal of a design for mining itemsets: all sets of variables whose errors can be
+    predicted.
 
     Raises OptionError for an impossible length.
     """
@@ -98,8 +102,8 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
 def symmetric(domain: Domain, p: float) -> Plan:
     """Return the plan that replaces each variable's category with probability `p`.
 
-    The new category is any of the K - 1 others, each with probability p / (K - 1): the channel
-    `symmetric` of a site file, and for K = 2 Ma's binary symmetric randomization (Ma 2.1).
+    Each of the K - 1 other categories replaces it with probability p / (K - 1). This is the channel
+    `symmetric` of a site file and, for K = 2, Ma's binary symmetric randomization (Ma 2.1).
 
     Raises OptionError.
     """

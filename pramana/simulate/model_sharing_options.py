@@ -1,4 +1,6 @@
-"""Options of a simulation of shared trees; imports nothing heavy, since commands list them."""
+"""Options of a simulation of shared trees. This module imports nothing heavy, because commands list
+the options.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,20 @@ COMBINING = ("pgen", "basegen", "labelled", "votes")
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The options of a sharing simulation; the defaults are the paper's, unpruned.
+    """The options of a simulation of shared trees; the defaults are those of the paper, without
+    pruning.
 
     Attributes:
         owners: the count of owners, among whom the training records are divided at random.
-        method: the miner's input: pseudo-data drawn from the paths (`pgen`), or labelled by each
-            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`);
-            or, for comparison, all records (`pooled`), or each owner's own tree (`local`).
+        method: the input of the global model: pseudo-data drawn from the paths (`pgen`), or
+            labelled by single trees (`basegen`) or by the votes of all trees (`labelled`); the
+            trees themselves (`votes`); or, for comparison, all records (`pooled`), or each owner's
+            own tree (`local`).
         model: the global model.
         requirement: the requirement on every path of a released tree; None prunes nothing.
         by: `pruning` grows trees and then prunes them, as in the paper; `growing` makes only splits
             whose parts can all meet the requirement.
-        counts: whether a merged node's counts are exact, or follow the paper's equation 1.
+        counts: whether the counts of a merged node are exact or follow the paper's equation 1.
         tell: the counts in leaves, of hits and misses or of all classes; by default the
             method decides.
         scale: pseudo-records per record counted in the trees.
@@ -80,7 +84,7 @@ class SimulationOptions:
 
     @property
     def leaf_counts(self) -> Tell:
-        """The counts in leaves: as chosen, or as the method requires (the paper's: hits)."""
+        """The kind of counts in leaves, as chosen or, if not chosen, as the method requires."""
         default: Tell = "hits" if self.method in ("pgen", "basegen") else "distribution"
         return self.tell or default
 

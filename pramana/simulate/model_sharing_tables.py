@@ -1,4 +1,6 @@
-"""Tables for a simulation of shared trees, with numbers as such and without incomplete records."""
+"""Tables for a simulation of shared trees; numeric columns stay numeric, and incomplete records are
+removed.
+"""
 
 from __future__ import annotations
 

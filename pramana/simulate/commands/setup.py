@@ -114,7 +114,9 @@ Settings = Annotated[
 
 @dataclass(frozen=True)
 class Setup:
-    """The options on records and randomization; one option of each kind is required."""
+    """The command-line options for the records and their randomization; one option for each is
+    required.
+    """
 
     bif: Bif = None
     table: Table = None
@@ -139,7 +141,8 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials and the estimator of the counts; `wanted` gives the goal of a design.
+        """Return the trials and the estimator of the counts; `wanted` returns what a design must
+        suit.
 
         Raises OptionError, UnknownVariable.
         """
