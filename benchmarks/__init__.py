@@ -1,4 +1,5 @@
-"""Measurements of the product: ratios against peers, the papers' experiments, intervals, load.
+"""Measurements of the product: speed compared with other libraries, the papers' experiments, the
+coverage of intervals, and load.
 
 The benchmarks are not in the wheel, and the product imports none of them. The papers' experiments
 are in `reproduce`, which `pramana reproduce` runs in a checkout.

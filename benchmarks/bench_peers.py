@@ -1,4 +1,5 @@
-"""Other libraries at the same work, and the process that runs them, in `.venv-bench`.
+"""Functions that do the same work with other libraries, and the process that runs them in
+`.venv-bench`.
 
 A function takes the arguments of the comparison, prepares (loads, converts), and returns a function
 that does the work once. Pramana is not installed in that environment. The process answers requests
@@ -28,7 +29,7 @@ def columns(folder: str) -> dict[str, np.ndarray]:
 
 
 def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
-    """Count by GROUP BY, in a table of DuckDB."""
+    """Count the cells of a table with GROUP BY in DuckDB."""
     import duckdb
     import pandas as pd
 
@@ -54,7 +55,9 @@ def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
 
 
 def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
-    """Find itemsets (a share of records) by fpgrowth, in distinct records with their counts."""
+    """Find frequent itemsets by fpgrowth in distinct records with their counts; `support` is a
+    share of the records.
+    """
     import fim
     import numpy as np
 
@@ -86,7 +89,7 @@ def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], ob
 
 
 def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[[], object]:
-    """Report every code of a column by direct encoding at epsilon = log gamma."""
+    """Randomize every code of a column by direct encoding at epsilon = log gamma."""
     from pure_ldp.frequency_oracles.direct_encoding import DEClient
 
     codes = columns(folder)[name].tolist()
@@ -95,7 +98,6 @@ def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     run: Callable[[], object] | None = None

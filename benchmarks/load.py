@@ -1,7 +1,8 @@
-"""Uploads of many owners to a miner in its own process, and to a plain server that only stores.
+"""Uploads of many owners to a miner, compared with uploads to a plain server that only stores data.
 
-`make load` runs it and prints the ratios, finally in the form of docs/operations.md; `--short`
-takes a few seconds. Times count only in comparison with others of the same run on the same machine.
+`make load` runs this module and prints the ratios, at the end as the table of docs/operations.md.
+With `--short` it takes a few seconds. Only ratios of times from one run on one machine are
+meaningful.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Served:
-    """A server: its address, its process, and the miner's admin token."""
+    """A running server: its address, its process and, for a miner, the admin token."""
 
     url: str
     pid: int
@@ -53,7 +54,7 @@ class Served:
 
     @property
     def port(self) -> int:
-        """The server's port at loopback."""
+        """The server's port on the loopback interface."""
         return int(self.url.rpartition(":")[2])
 
 
@@ -81,7 +82,9 @@ def miner(folder: Path) -> AbstractContextManager[Served]:
 
 
 def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
-    """Return a release in parts of about `size` bytes: its plan, its parts, and their records."""
+    """Return a release cut into parts of about `size` bytes: its plan, the parts, and the count of
+    records in each.
+    """
     records = size // RECORD_BYTES
     rng = np.random.default_rng(18)
     keys = np.sort(np.frombuffer(rng.bytes(16 * records * parts), dtype="S16")).view("V16")
@@ -151,7 +154,9 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
 def open_bodies(
     served: Served, targets: Sequence[Target], body: bytes, *, each: int, share: float
 ) -> Iterator[list[socket.socket]]:
-    """Keep bodies open, `each` for every target, with a share of each body sent."""
+    """Keep `each` uploads open for every target while the context lasts, with a share of each body
+    sent.
+    """
     with ExitStack() as stack:
         socks = []
         for target in targets:

@@ -1,4 +1,6 @@
-"""The reference for the miner's load test: a server that only stores bodies in files, durably."""
+"""The reference for the miner's load test: a server that only stores request bodies in files,
+durably.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def application(folder: Path) -> Any:
 
 
 def main() -> None:
-    """Serve at a free port and write the address to the ready file."""
+    """Serve on a free port and write the address to the ready file."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--data", type=Path, required=True)
     reader.add_argument("--port", type=int, required=True)

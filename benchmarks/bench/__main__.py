@@ -26,7 +26,8 @@ def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = 
     """Measure groups, show the ratios, and write `bench.json`.
 
     Raises:
-        Unreachable: a peer failed or is not installed; the other comparisons are measured.
+        Unreachable: a peer failed or is not installed; raised after the other comparisons were
+            measured.
     """
     kept = _named(read(out / "bench.json") if only else [])
     failures: list[str] = []

@@ -1,4 +1,6 @@
-"""Cells of tables, tests of independence, parameters of networks, regressions of masked records."""
+"""Coverage for cells of tables, tests of independence, parameters of networks, and regressions on
+masked records.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def tables(
 
 
 def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
-    """Return a repetition that tests a true independence: an interval from the level up."""
+    """Return a repetition that tests independence where it holds. Its interval is that of p-values
+    from the level to 1.
+    """
     first, second, *given = plan.domain.names
 
     def repeat(rng: np.random.Generator) -> Interval:
@@ -121,7 +125,6 @@ def parameters(
 
 
 def _conditional(node: str, parents: tuple[str, ...]) -> Numbers:
-    """Return the conditional probabilities of a node under the law, its categories last."""
     wanted = [*parents, node]
     kept = [name for name in _DOMAIN.names if name in wanted]
     gone = tuple(i for i, name in enumerate(_DOMAIN.names) if name not in wanted)
@@ -213,7 +216,9 @@ _BEND = np.array([-1.0, 0.5])
 
 
 def _fit(y: Numbers, *columns: Numbers) -> tuple[Numbers, Numbers]:
-    """Return least squares of y on columns, the constant first, and the stated variances."""
+    """Return the least-squares coefficients of y on columns, the constant first, and their stated
+    variances.
+    """
     design = np.column_stack([np.ones(len(y)), *columns])
     inverse = np.linalg.inv(design.T @ design)
     slopes = inverse @ design.T @ y

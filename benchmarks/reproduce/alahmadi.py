@@ -1,4 +1,4 @@
-"""AlAhmadi: relationships in true records and in records masked by every method, side by side.
+"""AlAhmadi: relationships in true records, compared with those in records masked by every method.
 
 A relationship is a conditional expectation (AlAhmadi III.1): E(X1 | S), E(X1 | X2), E(X1 | S, X2).
 A method keeps it if the masked records give the same expectation at the true records' values.
@@ -43,7 +43,9 @@ QUICK_RECORDS = 400
 def versions(
     s: MixedTable, x: MixedTable, setting: Setting, stream: str
 ) -> Iterator[tuple[str, MixedTable | None, str]]:
-    """Yield each method with the table it masked by its own draws, or with its refusal."""
+    """Yield each method with the table that it masked, or with None and the reason why it cannot
+    mask; each method has its own draws.
+    """
     methods = QUICK if setting.quick else tuple(METHODS)
     for name in setting.steps(methods):
         try:
@@ -71,7 +73,9 @@ def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
 
 @dataclass(frozen=True)
 class Relation:
-    """E(target | S if `given_s`, and the confidential columns `given`), numbered from 1."""
+    """The expectation of confidential column `target` given the columns `given`, numbered from 1,
+    and S if `given_s`.
+    """
 
     target: int
     given: tuple[int, ...] = ()
@@ -97,9 +101,10 @@ SIX = (
 
 
 class PreservedRelation(NamedTuple):
-    """Fitted expectations of true records, and of masked ones at the true records' values.
+    """Predictions at the true records' values by a fit to the true records, and by a fit to the
+    masked ones.
 
-    Slope and R^2 are of the regression of the latter on the former: 1 if the relationship is kept.
+    Slope and R^2 come from regressing `masked` on `true`; both are 1 if the relationship is kept.
     """
 
     true: Floats
@@ -109,7 +114,9 @@ class PreservedRelation(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Slope and R^2 for a picture; a slope that rounds to 0 has no sign."""
+        """Slope and R^2 as text for a picture; a slope that rounds to 0 is written without
+        a sign.
+        """
         slope = abs(self.slope) if abs(self.slope) < TINY else self.slope
         return f"{slope:.2f}, {self.r_squared:.2f}"
 
@@ -117,7 +124,9 @@ class PreservedRelation(NamedTuple):
 def kept(
     relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
-    """Compare a relationship in masked records with the true one, both fitted by kernels."""
+    """Compare a relationship in masked records with the same relationship in true records, both
+    fitted by kernels.
+    """
     shown = design_of(s).matrix if relation.given_s else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
     features, models = [], []
@@ -386,7 +395,9 @@ _QUICK_DATA = (STORE, "NM.02")
 
 
 def run_methods(setting: Setting) -> Result:
-    """Mask each table by every method; measure kept relationships and the snooper's gain."""
+    """Mask each table by every method; measure how well relationships are kept, and how much a
+    snooper gains.
+    """
     chosen = _QUICK_DATA if setting.quick else _DATA
     rows = []
     for index, name in enumerate(chosen):
@@ -408,7 +419,6 @@ def run_methods(setting: Setting) -> Result:
 
 
 def _numbers(s: MixedTable, measures: Measures) -> dict[str, float]:
-    """Return the numbers shown for a masked table: means over its columns."""
     by_s = f"given {', '.join(s.names)}"
     found = {
         name: [m.value for m in measures.named(name) if m.about.endswith(by_s) or name == _GAIN]
@@ -432,7 +442,7 @@ def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
 
 
 def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
-    """Draw numbers in cells, darker the farther they are from the ideal."""
+    """Draw a grid of numbers, in darker cells if they are farther from the ideal."""
     low, high = _SCALES[scale]
     values = numbers.to_numpy(dtype=float)
     off = np.clip(np.abs(values - _BEST[scale]) / (high - low), 0, 1)

@@ -1,4 +1,6 @@
-"""Ma's two distributions: table 2.1 of two variables, and the two triangles (2.5 and 3.3)."""
+"""Ma's two distributions: table 2.1 over two variables, and the density of two triangles (2.5 and
+3.3).
+"""
 
 from __future__ import annotations
 
@@ -65,12 +67,14 @@ def triangle_sample(records: int, rng: np.random.Generator) -> Tensor:
 
 
 def discretize(values: Tensor) -> Discretization:
-    """Group values by MGAS with the paper's minimum count and granularity."""
+    """Group values by the paper's algorithm MGAS, with its minimum count and granularity."""
     return mgas(values, minimum_count=MINIMUM_COUNT, granularity=GRANULARITY)
 
 
 def triangle_plan(groups: Discretization, keep: float) -> Plan:
-    """Return the plan that keeps a group's index with probability `keep`, else draws another."""
+    """Return the plan that keeps a group's index with probability `keep` and else reports another
+    group's index.
+    """
     channel = Symmetric.from_probability(groups.size, 1 - keep)
     return Plan((Block((Variable("X", groups.labels),), channel),))
 
@@ -81,7 +85,9 @@ def codes(groups: Discretization, values: Tensor) -> dict[str, Codes]:
 
 
 def edges(groups: Discretization) -> Tensor:
-    """Return the k + 1 ends of the intervals; the outer ones are the ends of the support."""
+    """Return the k + 1 ends of the intervals; the first and the last are the ends of the
+    distribution's support.
+    """
     return np.array([0.0, *groups.cuts, SUPPORT])
 
 
@@ -95,7 +101,9 @@ _MIDPOINTS = 2048
 
 
 def l1_distance(groups: Discretization, counts: Tensor) -> float:
-    """Return the integral of |f - f^| by midpoints, f^ being constant on intervals (Ma 3.2.1)."""
+    """Return the integral of |f - f^| by the midpoint rule, where f^ is constant on each interval
+    (Ma 3.2.1).
+    """
     ends = edges(groups)
     step = np.diff(ends)[:, None] / _MIDPOINTS
     values = density(ends[:-1, None] + step * (np.arange(_MIDPOINTS) + 0.5))

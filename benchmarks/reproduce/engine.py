@@ -1,6 +1,8 @@
-"""The input and the result of an experiment, and common parts: curves and claims.
+"""The input and the result of an experiment, and functions for curves and claims that experiments
+share.
 
-An experiment is a function of a `Setting` that `experiments.toml` names. It writes no files.
+An experiment is a function that takes a `Setting` and is listed in `experiments.toml`. It writes no
+files.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ T = TypeVar("T")
 
 
 class Claim(NamedTuple):
-    """A sentence that compares a result with the paper, and whether the two agree.
+    """A sentence that compares a result with the paper's, and whether the two agree.
 
-    `agrees` is computed; it is None if the paper has no such result and the sentence only reports.
+    `agrees` is None if the paper has no such result and the sentence only reports ours.
     """
 
     text: str
@@ -41,7 +43,8 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """The input of every experiment: seed, folder of public tables, extent, progress.
+    """The input of every experiment: the seed, the folder of public tables, whether to run quickly,
+    and a progress callback.
 
     Raises:
         OptionError: the seed is negative, or `data` is not a folder.
@@ -76,11 +79,15 @@ class Setting:
             self.progress(done / len(parts))
 
     def part(self, low: float, high: float) -> Setting:
-        """Return the setting of a part of the work, whose progress runs from low to high."""
+        """Return this setting for a part of the work, whose progress counts as `low` to `high` of
+        the whole.
+        """
         return replace(self, progress=lambda share: self.progress(low + (high - low) * share))
 
     def file(self, name: str) -> Path:
-        """Return the path of a table in the data folder. Raises OptionError: it is missing."""
+        """Return the path of a table in the data folder. Raises OptionError if the table is
+        missing.
+        """
         if self.data is None:
             raise _no_data(f"The table {name} is needed.")
         if not (self.data / name).is_file():
@@ -101,9 +108,10 @@ class Result:
     Args:
         tables: data frames by name; they become CSV files.
         findings: the checked claims, in the order of the report.
-        draw: a function of a figure 10 inches wide, and the tables; title and source are added.
+        draw: a function that draws on a figure 10 inches wide, given the tables; the title and the
+            source are added later.
         height: the figure's height in inches.
-        facts: further single values, JSON values by name.
+        facts: further results that are single values, as JSON values by name.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -138,7 +146,7 @@ class Experiment:
 
 
 def where(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
-    """Return the rows with these values in the columns of these names."""
+    """Return the rows that have the given values in the columns named by the arguments."""
     for name, value in wanted.items():
         table = table[table[name] == value]
     return table
@@ -171,7 +179,9 @@ def bars(
     label: str,
     **how: Any,
 ) -> None:
-    """Draw a curve with a mark and a bar at each point; `how` goes to matplotlib's `errorbar`."""
+    """Draw a curve with a mark and an error bar at each point; `how` is passed to matplotlib's
+    `errorbar`.
+    """
     colour, marker, dash = look
     how = {"markersize": 5, "elinewidth": 1} | how
     axis.errorbar(x, y, error, color=colour, marker=marker, linestyle=dash, label=label, **how)
@@ -191,8 +201,9 @@ def curves(
 ) -> None:
     """Draw a curve of column y over x for each value of `by`, in a tidy frame.
 
-    `error` is the column of half the bars' lengths. `looks` orders the curves (default: the rows'
-    order). `label` formats the value for the legend; `how` goes to matplotlib's `errorbar`.
+    `error` is the column with half the length of each bar. `looks` sets the order of the curves, by
+    default that of the rows. `label` formats the value of `by` for the legend; `how` is passed to
+    matplotlib's `errorbar`.
     """
     looks = looks or dict(zip(dict.fromkeys(rows[by]), LOOKS, strict=False))
     for name, look in looks.items():
@@ -214,7 +225,9 @@ ACCURATE = 0.10
 
 
 def accurate(title: str, estimate: Tensor, truth: Tensor) -> Claim:
-    """Check the paper's word "accurate" by the share of records counted in a wrong cell."""
+    """Check the paper's claim "accurate" by the share of records that the estimate counts in a
+    wrong cell.
+    """
     moved = float(np.abs(estimate - truth).sum() / truth.sum()) / 2
     return Claim(
         f"The paper calls the estimates accurate. The {title} estimate misplaces"

@@ -1,4 +1,5 @@
-"""FRAPP: its tables, their frequent itemsets, and matrices (Agrawal and Haritsa, 2005).
+"""FRAPP (Agrawal and Haritsa, 2005): its tables, their frequent itemsets, and its transition
+matrices.
 
 Table 3 counts the frequent itemsets. Figures 1 and 2 show their errors under each mechanism, figure
 3 varies RAN-GD's alpha, and figure 4 shows condition numbers.
@@ -82,13 +83,15 @@ def health(setting: Setting) -> TrueRecords:
 
 
 def frequent(records: TrueRecords) -> Supports:
-    """Return the truly frequent itemsets with their supports, over all categories as items."""
+    """Return the truly frequent itemsets with their supports; every category is an item."""
     exact = EstimatedMarginals(records.counts(), Plan.unrandomized(records.domain))
     return chosen(mine_itemsets(exact, items_of(records.domain), RuleOptions(MINIMUM)))
 
 
 def run_table_3(setting: Setting) -> Result:
-    """Count frequent itemsets under both readings of the intervals and compare with the table."""
+    """Count frequent itemsets with intervals closed on the right and on the left, and compare the
+    counts with the table.
+    """
     left, right = census(setting), census(setting, closed="right")
     printed = PRINTED_CENSUS
     table = pd.DataFrame({"length": np.arange(len(printed)) + 1, "printed": printed})
@@ -164,7 +167,7 @@ class Mechanism:
 
 
 def demands(domain: Domain) -> Requirements:
-    """Return FRAPP's demand: no record's report amplifies by more than 19."""
+    """Return FRAPP's requirement that the amplification of a whole record is at most 19."""
     return Requirements(domain, GAMMA)
 
 
@@ -189,7 +192,7 @@ def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
 def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism, str]:
     """Return the designer's choice for itemsets of all lengths, with the name of its family.
 
-    The designer has not seen the data.
+    The designer does not use the data.
     """
     wanted = goal(domain, "itemsets", length=len(domain), minimum_support=MINIMUM)
     found = find_design(
@@ -203,7 +206,9 @@ def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism
 def measure(
     setting: Setting, label: str, records: TrueRecords, mechanisms: Sequence[Mechanism]
 ) -> pd.DataFrame:
-    """Randomize and mine records under every mechanism, several times."""
+    """Randomize and mine records repeatedly under every mechanism; return the errors of
+    each run.
+    """
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = SeededOwner.of(label, setting.seed, records.size)
     truth = frequent(records)
@@ -227,8 +232,8 @@ def one_run(
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return means and their standard errors of every measure by mechanism and length.
 
-    The support error is over the runs that correctly find an itemset. It is NaN without such a run,
-    and the standard error is NaN with fewer than two.
+    The support error is averaged over the runs that correctly find an itemset. It is NaN if no run
+    does, and its standard error is NaN with fewer than two such runs.
     """
     groups = runs.groupby(["mechanism", "length"], sort=False)
     made = groups.agg(frequent=("frequent", "first"), found=("found", "mean"))
@@ -239,7 +244,6 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_measure(means: pd.DataFrame, name: str) -> dict[str, dict[int, float]]:
-    """Return a mechanism's measures, each by length."""
     own = means[means["mechanism"] == name].set_index("length").drop(columns="mechanism")
     return {
         str(column): dict(zip(own.index.tolist(), own[column].tolist(), strict=True))
@@ -364,7 +368,7 @@ _NOISE = 1e-3
 
 
 def run_3(setting: Setting) -> Result:
-    """Compute the range of the posteriors and measure the support error at every alpha."""
+    """Compute the range of posterior beliefs, and measure the support error, at every alpha."""
     survey = census(setting)
     ranges = posteriors(survey.domain, 11 if setting.quick else 41)
     errors = _alpha_errors(setting, survey)
@@ -381,7 +385,8 @@ def random_channel(domain: Domain, share: float) -> RandomSymmetric:
 
 
 def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
-    """Return by alpha the range of posteriors of records' own matrices, and the miner's posterior.
+    """Return for each alpha the range of posteriors under the records' own matrices, and the
+    miner's posterior.
 
     The miner averages over all matrices that a record may have had.
     """
@@ -397,7 +402,9 @@ def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
 
 
 def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
-    """Return the support error of itemsets of four by alpha and run; alpha NaN is DET-GD."""
+    """Return the support errors of itemsets of four items by alpha and run; rows with alpha NaN are
+    DET-GD's.
+    """
     runs, steps = (QUICK_RUNS, 3) if setting.quick else (RUNS, 11)
     owner = SeededOwner.of("frapp-3", setting.seed, survey.size)
     truth, block = frequent(survey), tuple(survey.domain)
@@ -416,7 +423,9 @@ def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
 
 
 def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
-    """ "RAN-GD does not deviate much from the deterministic case over the entire range" (7.1)."""
+    """Check "RAN-GD does not deviate much from the deterministic case over the entire range"
+    (7.1).
+    """
     groups = errors.groupby("alpha_share", dropna=False)["support_error"]
     p_value = float(stats.f_oneway(*(values for _, values in groups)).pvalue)
     means = groups.mean()
@@ -430,7 +439,9 @@ def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _gain_claim(ranges: pd.DataFrame) -> Iterator[Claim]:
-    """ "Its worst case (determinable) privacy breach is only 33 % as compared to 50 %" (7.1)."""
+    """Check "Its worst case (determinable) privacy breach is only 33 % as compared to 50
+    %" (7.1).
+    """
     plain = ranges.iloc[0]
     half = ranges.iloc[first_smallest((ranges["alpha_share"] - 0.5).abs(), scale=1.0)]
     gained = bool(half["miner"] < plain["miner"] - 0.005)
@@ -489,7 +500,7 @@ PRINTED_ORDERS = {"MASK": 5, "C&P": 7}
 
 
 def run_4(setting: Setting) -> Result:  # noqa: ARG001 - nothing is drawn at random
-    """Compute all condition numbers and the parameters, without data."""
+    """Compute all condition numbers and the mechanisms' parameters; no data are needed."""
     domains = {"CENSUS": domain_of(CENSUS), "HEALTH": domain_of(HEALTH)}
     rows = [
         (data, mechanism.name, length, condition(mechanism, domain.names[:length]))
@@ -571,7 +582,6 @@ def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
 
 
 def _of(table: pd.DataFrame, data: str, name: str) -> dict[int, float]:
-    """Return a mechanism's condition numbers by length; infinite for a singular matrix."""
     rows = table[(table["data"] == data) & (table["mechanism"] == name)]
     return dict(zip(rows["length"].tolist(), rows["condition"].tolist(), strict=True))
 

@@ -53,7 +53,8 @@ def network() -> BayesNet:
 def six_plan(p: float, nodes: Iterable[str] = "ABCDEF", exact: str = "") -> Plan:
     """Return the binary symmetric randomization of some nodes with parameter `p`.
 
-    Nodes in `exact` are not randomized: without a miner, those of the learning site.
+    Nodes in `exact` are not randomized. In the setup without a miner, these are the learning site's
+    own nodes.
     """
     channel = Symmetric.from_probability(2, p)
     return Plan(
@@ -91,7 +92,7 @@ def families(whole: Structure, nodes: Iterable[str]) -> Structure:
 
 
 def family(*nodes: str) -> Structure:
-    """Return the families of some of the six nodes."""
+    """Return the families of the given ones among the six nodes."""
     return families(STRUCTURE, nodes)
 
 
@@ -117,7 +118,8 @@ SITES = ("ABC", "DEF")
 
 
 def learners(setup: str, p: float) -> tuple[Learner, ...]:
-    """Return the learners of the six nodes in a setup, every node randomized with parameter `p`.
+    """Return the learners of the six nodes in a setup in which every node is randomized with
+    parameter `p`.
 
     Without a miner a site has its own columns unrandomized and learns its own nodes.
     """
@@ -141,8 +143,8 @@ def flips(p: float) -> Tensor:
 def covariance(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:
     """Return Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N) (Ma theorems 2 and 5.2).
 
-    It uses Kronecker products and the true counts, which only an experiment knows. The product's
-    own code never lists them, so the two methods can be compared.
+    It uses Kronecker products and the true counts, which only an experiment has. The product
+    computes covariances by another method, so the two can be compared.
 
     Args:
         counts: the true counts, one axis per variable.

@@ -48,7 +48,9 @@ X_PRINTED, X_OF_MA = 0.4, 0.2
 
 
 def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
-    """Return the plan of all columns with X's parameter `x`; `exact` columns are unrandomized."""
+    """Return the plan of all columns, with parameter `x` for column X and without randomization for
+    `exact` columns.
+    """
     flip = Dense.binary(x, x)
     return Plan(
         tuple(
@@ -59,7 +61,7 @@ def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
 
 
 def learners(x: float = X_OF_MA) -> dict[str, tuple[Learner, ...]]:
-    """Return for each setup its learners, with their plans and nodes.
+    """Return the learners of each setup, with their plans and the nodes that they learn.
 
     Without a miner an owner has its own columns unrandomized and learns its own nodes (Ma 5.2.1).
     """
@@ -77,9 +79,9 @@ def records(setting: Setting) -> dict[str, Codes]:
 def learn(
     owner: SeededOwner, codes: Mapping[str, Codes], learning: Sequence[Learner], run: int
 ) -> Tensor:
-    """Return all estimated parameters, in the order of the table.
+    """Randomize and learn once; return all estimated parameters in the order of the table.
 
-    All learners that see a block receive the same draws.
+    All learners that receive a block receive the same reports.
     """
     by_node: dict[str, Tensor] = {}
     for learner in learning:
@@ -108,7 +110,9 @@ def errors(codes: Mapping[str, Codes], learning: Sequence[Learner]) -> Tensor:
 
 
 def parameters(codes: Mapping[str, Codes]) -> pd.DataFrame:
-    """Return the network's parameters in the table's order, with the clean and printed ones."""
+    """Return the true parameters in the table's order, with the clean estimates and the printed
+    values.
+    """
     network = setups.network()
     rows = []
     for node in STRUCTURE.nodes:
@@ -140,7 +144,7 @@ def simulated(
 
 
 def run_5_2(setting: Setting) -> Result:
-    """Randomize one sample repeatedly and learn with and without a miner."""
+    """Randomize one sample repeatedly, and learn with a miner and without one."""
     codes = records(setting)
     found = simulated(setting, "ma-table-5.2", codes, [X_OF_MA])
     table = parameters(codes)
@@ -238,7 +242,9 @@ ACCURATE = 0.02
 
 
 def run_masiv(setting: Setting) -> Result:
-    """Compute the privacy of Table I and compare it with Table II, for each reading of X."""
+    """Compute the privacy of Table I, and compare Table II with theory, for each possible p
+    of X.
+    """
     codes = records(setting)
     estimates = simulated(setting, "masiv-table-2", codes, [X_OF_MA, X_PRINTED])
     table = parameters(codes)[["node", "true", "printed", "printed_sd", "free"]].copy()

@@ -221,7 +221,7 @@ def _simulated(
         options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
 
     def fitting(marginals: Marginals) -> Any:
-        """Return the options; the default penalty applies only if all variables are reported together."""
+        """Return the options; the default penalty needs joint reports of all variables."""
         together = marginals.can_estimate(marginals.domain.names)
         return options if together or plain.l2 else plain
 
