@@ -91,7 +91,9 @@ class Design(CoreDesign):
         Raises PlanError.
         """
         if self.study_plan is None:
-            raise PlanError("This design is for one owner; use its attribute plan.", where="owner")
+            raise PlanError(
+                "This design is for one owner; use its attribute `plan` instead.", where="owner"
+            )
         with one_sentence():
             return Plan((self.study_plan.block(owner),))
 
@@ -173,7 +175,7 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
     unknown = [name for name in names if name not in domain]
     if unknown:
         raise UnknownVariable(
-            f"{argument} names {quoted(unknown)}, which domain"
+            f"{argument} names {quoted(unknown)}, which the domain"
             f" lacks{did_you_mean(unknown, domain.names)}; its variables are"
             f" {quoted(domain.names)}.",
             where=unknown[0],
@@ -313,6 +315,8 @@ def _owners(owners: object, domain: Domain) -> dict[str, list[str]]:
         names = names_of(given, f"owners[{owner!r}]")
         require_variables(names, domain, "owners")
         if twice := [name for name in names if any(name in own for own in own_names.values())]:
-            raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
+            raise OptionError(
+                f"owners assigns {quoted(twice)} to more than one owner.", where="owners"
+            )
         own_names[str(owner)] = list(names)
     return own_names

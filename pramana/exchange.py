@@ -29,7 +29,7 @@ def load(module: str, package: str) -> ModuleType:
             return importlib.import_module(module)
     except ImportError:
         raise NotInstalled(
-            f"This needs {package}, which is not installed; run: pip install {package}.",
+            f"This function needs {package}, which is not installed; run: pip install {package}.",
             where=package,
         ) from None
 

@@ -229,8 +229,8 @@ class NetworkAnswers:
         targets = self._targets(target, [str(name) for name in table.columns])
         if len(targets) != 1:
             raise OptionError(
-                f"target must name one node, for the frame lacks columns of {len(targets)}:"
-                f" {', '.join(targets)}.",
+                f"target must name one node, because the frame has no column for {len(targets)}"
+                f" nodes: {', '.join(targets)}.",
                 where="target",
             )
         codes = self._codes(table, targets, missing_columns)
@@ -266,7 +266,10 @@ class NetworkAnswers:
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
         if both:
-            raise OptionError(f"of names {both[0]!r}, which given names too.", where="of")
+            raise OptionError(
+                f"The arguments of and given both name {both[0]!r}; name it in only one of them.",
+                where="of",
+            )
         codes: dict[str, Codes] = {names[0]: np.zeros(1, dtype=np.uint8)}
         if known:
             row = {name: [label] for name, label in known.items()}
@@ -275,7 +278,8 @@ class NetworkAnswers:
         if np.isnan(shares).any():
             words = ", ".join(f"{name}={label}" for name, label in known.items())
             raise OptionError(
-                f"given has probability zero in this network: {words}.", where="given"
+                f"The combination in given has probability zero in this network: {words}.",
+                where="given",
             )
         domain = network.domain.project(names)
         cells = np.indices(domain.shape).reshape(len(names), -1)
@@ -331,8 +335,8 @@ class NetworkAnswers:
             absent = [name for name in nodes if name not in columns]
             if not absent:
                 raise OptionError(
-                    "target must name the nodes to predict, for the frame has columns of all nodes:"
-                    f" {', '.join(nodes)}.",
+                    "target must name the nodes to predict, because the frame has a column for"
+                    f" every node: {', '.join(nodes)}.",
                     where="target",
                 )
             return absent

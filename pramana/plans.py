@@ -114,7 +114,7 @@ def plan(
     blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
     blocks += [_symmetric(domain[name], strength) for name in rest]
     if not blocks:
-        raise PlanError("withheld names every variable, so that the plan reports none.")
+        raise PlanError("withheld names every variable, so the plan would not report any.")
     return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
 
 
@@ -192,9 +192,9 @@ def _read(given: object) -> AnyChannel:
 def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:
     if strength is None:
         raise PlanError(
-            f"Variable {variable.name!r} is not covered; pass p, gamma or epsilon for all unnamed"
-            f" variables, or name {variable.name!r} in channels, in public (reported unchanged) or"
-            " in withheld (not reported).",
+            f"Nothing states how to randomize variable {variable.name!r}; pass p, gamma or epsilon"
+            f" for all variables not named elsewhere, or name {variable.name!r} in channels, in"
+            " public (reported unchanged) or in withheld (not reported).",
             where=variable.name,
         )
     demand, value = strength

@@ -161,8 +161,8 @@ def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
     found: Plan | StudyPlan | Domain = _read(kind, document.get("content"), place)
     if not isinstance(found, Domain) and found.digest != document.get("digest"):
         raise StoreCorrupt(
-            f"path {str(place)!r} contains another plan than was saved: its digest differs from the"
-            " one in the file.",
+            f"path {str(place)!r} was changed or damaged after it was saved: its plan does not"
+            " match the digest in the file.",
             where="path",
         )
     return found
@@ -197,7 +197,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     if not known:
         kinds = ", ".join(sorted({found.kind for found in estimators()}))
         raise _none_of_these(
-            place, f"it is a {quoted([kind])}, and the kinds of models are {kinds}"
+            place, f"it is a {quoted([kind])}, which is not one of the kinds of models: {kinds}"
         )
     inner = document.get("document")
     model = inner if isinstance(inner, Mapping) else document

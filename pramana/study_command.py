@@ -352,7 +352,8 @@ def _study(context: typer.Context) -> Iterator[Study]:
     if file is not None:
         if known.miner is None and own and known.access is None:
             raise OptionError(
-                f"The token is not from {HERE}, so this file does not determine its miner.",
+                f"The token does not come from {HERE}, so it may belong to another miner than the"
+                " one in that file.",
                 where="miner",
                 remedy=f"Pass --miner, or --access {HERE} if the token belongs to that miner.",
             )
@@ -458,7 +459,9 @@ def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
     raise OptionError(
         f"Jobs of the kind {kind} have no option {name!r}{did_you_mean([name], known)}.",
         where=option,
-        remedy=f"Their options: {', '.join(known)}; `pramana study kinds {kind}` says more.",
+        remedy=(
+            f"Their options are {', '.join(known)}. `pramana study kinds {kind}` describes them."
+        ),
     )
 
 
@@ -469,7 +472,7 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
         try:
             return json_text.loads(read_text(Path(text[1:])))
         except (OSError, ValueError):
-            raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from None
+            raise OptionError(f"The file {text[1:]} is not JSON.", where="set") from None
     try:
         values = [json_text.loads(text), text]
     except ValueError:

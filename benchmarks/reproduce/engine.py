@@ -60,7 +60,7 @@ class Setting:
             raise OptionError(
                 f"seed must be 0 or more, not {self.seed}.",
                 where="--seed",
-                remedy="Give 0 or a positive number.",
+                remedy="Pass 0 or a positive number.",
             )
         if self.data is not None and not self.data.is_dir():
             raise _no_data(f"The folder {self.data} does not exist.")
@@ -89,7 +89,7 @@ class Setting:
         missing.
         """
         if self.data is None:
-            raise _no_data(f"The table {name} is needed.")
+            raise _no_data(f"This experiment needs the table {name}.")
         if not (self.data / name).is_file():
             raise _no_data(f"The folder {self.data} has no file {name}.")
         return self.data / name

@@ -34,16 +34,16 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
     """Return the token for a miner, from text or a private file. No message quotes the token."""
     if (token is None) == (token_file is None):
         raise OptionError(
-            "Give either token_file, the file with your token for this miner, or the token itself;"
-            " the operator issues tokens.",
+            "Pass either token_file, the path of a file with your token for this miner, or the"
+            " token itself; the operator issues tokens.",
             where="token_file",
         )
     if token_file is None:
         text = str(token).strip()
         if not _TOKEN.fullmatch(text):
             raise OptionError(
-                "token is not a token as miners issue them, such as 't-0f6a0c3d9b21.kX...'; pass"
-                " the path of a file as token_file.",
+                "token must be a token in the form that miners issue, such as"
+                " 't-0f6a0c3d9b21.kX...'; to name a file, use token_file.",
                 where="token",
             )
         return text
@@ -58,8 +58,8 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
         text = _in_access_file(text, url)
     if not _TOKEN.fullmatch(text):
         raise KeyFileError(
-            "token_file must be the path of an access file, or of a file that holds a token as"
-            " miners issue them and nothing else.",
+            "token_file must be the path of an access file, or of a file that contains only a"
+            " token in the form that miners issue.",
             where="token_file",
         )
     return text
@@ -79,10 +79,12 @@ def require_same_miner(file: AccessFile, url: str) -> None:
     """Raise OptionError if `url` is not the miner that an access file's token is for."""
     if file.miner.rstrip("/") != url.rstrip("/"):
         raise OptionError(
-            f"The access file is for the miner at {file.miner}, and its token is sent to no other,"
-            f" such as {url}.",
+            f"The access file is for the miner at {file.miner}, so its token is not sent to {url}.",
             where="miner",
-            remedy="Take the miner's address from the file, or another miner's token.",
+            remedy=(
+                "Use the miner's address in the file, or a token for the miner at that other"
+                " address."
+            ),
         )
 
 
@@ -154,7 +156,9 @@ def connect(
     try:
         tls = TlsFiles(*(None if name is None else Path(name) for name in names))
     except TypeError:
-        raise OptionError("A certificate must be the path of a file.", where="ca_file") from None
+        raise OptionError(
+            "The certificates and the key must be paths of files.", where="ca_file"
+        ) from None
     secret = token_from(token, token_file, url)
     calls = Calls(
         url.rstrip("/"),
@@ -224,8 +228,8 @@ class Miner:
             known = [study.name for study in self._seen()]
             sentence = f"the token may see {', '.join(map(repr, known)) or 'no study'}"
             raise NotFound(
-                f"There is no study {name!r} that this token may see{did_you_mean([name], known)};"
-                f" {sentence}.",
+                f"Study {name!r} does not exist, or this token may not see"
+                f" it{did_you_mean([name], known)}; {sentence}.",
                 where="name",
             ) from None
         return Study(self._line, found).refresh()

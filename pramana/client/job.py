@@ -44,8 +44,8 @@ def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
     if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))
         raise OptionError(
-            f"learner must be one that miners support, not a {type(learner).__name__}; they support"
-            f" {known}.",
+            f"learner must be an estimator that miners support, not a {type(learner).__name__};"
+            f" miners support {known}.",
             where="learner",
         )
     return spec_of({**learner.job_options(), **counts}, learner.job_names)
@@ -61,7 +61,7 @@ def learner_of(spec: JobSpec) -> Estimator:
     for found in estimators():
         if spec.kind in found.job_kinds:
             return found.from_job(values)
-    raise OptionError(f"There is no estimator for jobs of the kind {spec.kind!r}.", where="job")
+    raise OptionError(f"No estimator corresponds to jobs of the kind {spec.kind!r}.", where="job")
 
 
 def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
@@ -128,7 +128,7 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
 def warnings_in(model: ModelMessage) -> tuple[str, ...]:
     """Return warnings about a model's releases and about the fit of its counts."""
     strange = [
-        f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what changed."
+        f"Release {release} does not fit its plan (p = {p:.2g}); ask the owner what changed."
         for release, p in model.inconsistent.items()
     ]
     warnings = [*(test.warning for test in model.lack_of_fit), model.filled_in_told]

@@ -210,7 +210,7 @@ class Study:
         """
         if not isinstance(learner, Estimator):
             raise OptionError(
-                f"learner must be an estimator, such as pm.DecisionTree('ill'), not"
+                "learner must be an estimator, such as pm.DecisionTree('ill'), not"
                 f" {shown(learner)}.",
                 where="learner",
             )

@@ -105,21 +105,21 @@ def demo_report(scenario: Scenario, outcome: DemoOutcome, model: BayesNetMessage
     ]
     lead = (
         "Each owner randomized its sensitive columns and sent the reports with the transition"
-        " matrices to the miner, which never saw a true value of these columns. The miner inverted"
-        " the noise; here are its estimates and the true values. All owners together disclose of"
-        f" one person's whole record: {model.told.to_amplification().told}, by the randomized"
-        " columns."
+        " matrices to the miner, which never saw a true value of these columns. The miner"
+        " inverted the noise. This page compares its estimates with the true values. All owners"
+        f" together disclose of one person's whole record: {model.told.to_amplification().told},"
+        " by the randomized columns."
     )
     network = "The network, and which owner has which variables"
     errors = (
-        "Standardized errors of the parameters, and the normal curve that they should follow."
-        " Standard errors are against the population: randomization and the sampling of the"
-        " records."
+        "Standardized errors of the parameters, and the normal curve that they should follow. The"
+        " standard errors are against the population: they include both randomization and the"
+        " sampling of the records."
     )
     intervals = (
-        "Black bars are the true values; dots are the estimates from randomized reports with their"
-        " 95 % intervals, orange where the interval misses the truth, as one in twenty does. For"
-        " two values, only the first is shown."
+        "Black bars are the true values; dots are the estimates from randomized reports with"
+        " their 95 % intervals, orange where the interval misses the truth, as one in twenty"
+        " does. Of a variable with two values, only the first is shown."
     )
     drawn = draw_structure(scenario.structure, scenario.owner_of)
     pictures = [

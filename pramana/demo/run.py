@@ -70,7 +70,7 @@ def run(module: str, *arguments: str) -> None:
     )
     if done.returncode:
         raise Unreachable(
-            f"`{module.replace('_', '-')} {arguments[0]}` ended with exit code {done.returncode}:"
+            f"`{module.replace('_', '-')} {arguments[0]}` failed with exit code {done.returncode}:"
             f" {done.stderr.strip()}"
         )
 

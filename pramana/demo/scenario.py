@@ -127,9 +127,8 @@ def prepare(root: Path) -> Folder:
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():
             raise ConfigError(
-                f"{root} contains files that no demonstration made"
-                f" ({', '.join(strange) or root.name});"
-                " nothing was changed.",
+                f"{root} contains files other than those of a demonstration"
+                f" ({', '.join(strange) or root.name}); nothing was changed.",
                 where=str(root),
                 remedy="Name another folder with --out.",
             )

@@ -149,7 +149,9 @@ class Estimator(Drawn, ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             elif plan is not None:
-                raise PlanError("plan must be omitted: counts include their own.", where="plan")
+                raise PlanError(
+                    "plan must be omitted: counts include their own plan.", where="plan"
+                )
             with progress_bar("learning") as bar:
                 # Lacks of fit are collected for the tables of this fit only.
                 counts = replace(reports, marginals=reports.marginals.part())
@@ -319,7 +321,7 @@ class Estimator(Drawn, ABC):
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFitted(
-                f"This {type(self).__name__} has not learned anything yet; call fit first.",
+                f"This {type(self).__name__} is not fitted; call fit first.",
                 where=type(self).__name__,
             )
 

@@ -157,8 +157,8 @@ class Classifier(Estimator, Generic[ModelT]):
         if words or empty:
             words = words or f"Column {empty[0]!r} of frame has empty cells"
             raise MissingColumn(
-                f"{words}, and a {type(self).__name__} needs all values; {SUM_OUT} sum out missing"
-                " values.",
+                f"{words}, but a {type(self).__name__} needs all values; fill these cells, or use"
+                f" {SUM_OUT}, which accept missing values.",
                 where="frame" if not empty else empty[0],
             )
 

@@ -144,7 +144,7 @@ class Regression(Estimator):
         around = true - true.mean()
         if not around.any():
             raise TableError(
-                "All targets are equal, so that there is no variance to predict.", where="y"
+                "All targets are equal, so they have no variance to predict.", where="y"
             )
         return float(1 - np.square(true - predicted).sum() / np.square(around).sum())
 
@@ -222,7 +222,10 @@ class Regression(Estimator):
             return mixed_columns(frame.frame if is_masked(frame) else frame, names, "frame")
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
-        raise TableError("A Regression learns from records, not from counts.", where="data")
+        raise TableError(
+            "A Regression learns from records, not from counts; use fit with a table.",
+            where="data",
+        )
 
     def _document(self) -> dict[str, Any]:
         return DOCUMENT.write(self._fitted)
@@ -257,4 +260,7 @@ def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
 
 def _require_records(data: object) -> None:
     if isinstance(data, Plan | Reports | EstimatedCounts):
-        raise TableError(f"data must be masked or plain records, not {shown(data)}.", where="data")
+        raise TableError(
+            f"data must be a result of pm.mask or a table of records, not {shown(data)}.",
+            where="data",
+        )

@@ -182,8 +182,8 @@ def _wanted(
 ) -> tuple[Item, ...]:
     if present is not None and items is not None:
         raise OptionError(
-            "items and present exclude each other: items names categories by variable,"
-            " present one category for all variables.",
+            "Pass either items, which lists categories by variable, or present, which names one"
+            " category for all variables, not both.",
             where="items",
         )
     if present is not None and not isinstance(present, str):

@@ -91,8 +91,8 @@ class SavedModel(DocumentPart):
             )
         if document.get("version") != VERSION:
             raise InputError(
-                f"{argument} has version {quoted([document.get('version')])} of the saved form;"
-                f" this release reads {VERSION}.",
+                f"{argument} has version {quoted([document.get('version')])} of the format of"
+                f" saved models; this version of pramana reads version {VERSION}.",
                 where=argument,
             )
         try:
@@ -111,9 +111,8 @@ class SavedModel(DocumentPart):
                 break
         else:
             raise InputError(
-                f"{argument} contains a {self.estimator[:_LONGEST]} of the kind"
-                f" {quoted([self.kind])},"
-                " which this release does not have.",
+                f"{argument} contains an estimator {self.estimator[:_LONGEST]} of the kind"
+                f" {quoted([self.kind])}, which this version of pramana cannot read.",
                 where=argument,
             )
         try:
@@ -121,7 +120,8 @@ class SavedModel(DocumentPart):
         except (TypeError, OptionError) as error:
             words = str(error).removesuffix(".")
             raise InputError(
-                f"{argument} has invalid options of a {self.estimator}: {words}.", where=argument
+                f"{argument} contains invalid options for {self.estimator}: {words}.",
+                where=argument,
             ) from None
 
 

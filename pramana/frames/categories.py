@@ -105,7 +105,7 @@ def observed_categories(
             variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
-            f"Columns of frame cannot be categories: {done.faults}.",
+            f"Columns of frame cannot become variables: {done.faults}.",
             where=next(iter(done.left_out)),
         )
     return ObservedCategories({v.name: _as_listed(v, intervals) for v in variables}, done.left_out)
@@ -208,8 +208,8 @@ def domain(
         raise DomainError("columns must name at least one column.", where="columns")
     if unlisted := [name for name in names if name not in given]:
         raise DomainError(
-            f"categories has no entry for {quoted(unlisted)} of frame; add it, or name the other"
-            " columns in columns.",
+            f"categories has no entry for {quoted(unlisted)} of frame; add an entry, or list in"
+            " columns only the columns that have one.",
             where=unlisted[0],
         )
     with one_sentence():
@@ -235,8 +235,8 @@ def _variable(name: str, given: Categories) -> Variable:
     if isinstance(given, Variable):
         if given.name != name:
             raise DomainError(
-                f"categories has the variable {given.name!r} for column {name!r}; the names must"
-                " be the same.",
+                f"categories has a variable called {given.name!r} for column {name!r}; the"
+                " variable must have the name of the column.",
                 where=name,
             )
         return given
@@ -246,7 +246,10 @@ def _variable(name: str, given: Categories) -> Variable:
     if unknown:
         wrong = f"an unknown key {quoted(unknown)}{did_you_mean(unknown, _KEYS)}"
     elif "missing" in keys and "cuts" not in keys:
-        wrong = f"a key 'missing' without cuts; call the category of empty cells {EMPTY!r}"
+        wrong = (
+            "a key 'missing' without cuts (to accept empty cells in a list of labels, add the"
+            f" label {EMPTY!r})"
+        )
     elif "cuts" in keys and not is_list(keys["cuts"]):
         wrong = f"cuts that are not a list of numbers: {shown(keys['cuts'])}"
     if wrong:

@@ -61,8 +61,9 @@ def report_missing_columns(
     some = any(name in table.columns for name in used)
     if words and some and missing_columns == "warn":
         warn_caller(
-            f"{words}, which the model uses: missing columns are summed out;"
-            " missing_columns='error' rejects such a frame, 'ignore' does not warn."
+            f"{words}, which the model uses, so predictions average over the values of missing"
+            " columns; missing_columns='error' rejects such a frame, and 'ignore' omits this"
+            " warning."
         )
 
 
@@ -160,7 +161,8 @@ def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
     labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
     if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
         raise TableError(
-            f"y must be {len(table)} labels, one for each row of frame, not {shown(y)}.", where="y"
+            f"y must have {len(table)} labels, one for each row of frame, not {shown(y)}.",
+            where="y",
         )
     return encode({target.name: labels.ravel()}, alone, "y")[target.name]
 
@@ -222,10 +224,10 @@ def _refuse(
         problem = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
     else:
         remedy = (
-            "fill these cells or drop these rows: the plan withholds this variable from no record"
+            "fill these cells or drop these rows, because every record must report this variable"
+            " under the plan"
             if reported
-            else f"fill these cells, drop these rows, or add the category {EMPTY!r}, which takes"
-            " them"
+            else f"fill these cells, drop these rows, or add a category {EMPTY!r} for them"
         )
         problem = (
             f"is empty in {int((~unknown & (codes < 0)).sum()):,} {rows}; {wanted}, so {remedy}"
@@ -270,7 +272,7 @@ def numbers_of(values: Any, records: int, argument: str) -> npt.NDArray[np.float
         found = np.empty(0)
     if found.shape not in ((records,), (records, 1)) or not np.isfinite(found).all():
         raise TableError(
-            f"{argument} must be {records} finite numbers, one for each row of frame, not"
+            f"{argument} must have {records} finite numbers, one for each row of frame, not"
             f" {shown(values)}.",
             where=argument,
         )

@@ -39,7 +39,7 @@ def require_no_id(column: pd.Series, name: str, argument: str) -> None:
     if (words and many) or numbered:
         which = "numbers the records" if numbered else "has nearly as many values as records"
         raise TableError(
-            f"Column {name!r} {which}, so that it identifies people; leave it"
-            f" out, or name the columns that may be released with {argument}=[...].",
+            f"Column {name!r} {which}, so it identifies people; leave it out, or list in"
+            f" {argument}=[...] the columns that may be released.",
             where=name,
         )

@@ -44,8 +44,8 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
     frame = _frame(table, argument)
     if frame.columns.nlevels > 1:
         raise TableError(
-            f"{argument} has column names of {frame.columns.nlevels} levels and must have one name"
-            " for each column.",
+            f"{argument} has column names with {frame.columns.nlevels} levels; each column must"
+            " have a single name.",
             where=argument,
         )
     if len(frame.columns) == 0:
@@ -96,7 +96,9 @@ def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
         )
     if len(set(names)) < len(names) or (some and not names):
         fault = "has a name twice" if names else "is empty"
-        raise OptionError(f"{argument} {fault}; it must name each variable once.", where=argument)
+        raise OptionError(
+            f"{argument} {fault}; it must name each variable only once.", where=argument
+        )
     return cast("list[str]", names)
 
 
@@ -156,15 +158,16 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):
         raise TableError(
-            f"The series in {argument} have different indexes, so that their cells cannot be"
-            " matched by record.",
+            f"The series in {argument} have different indexes, so their cells cannot be matched by"
+            " record.",
             where=argument,
         )
     try:
         return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
     except (TypeError, ValueError):
         raise TableError(
-            f"The columns of {argument} must be lists of values of one length.", where=argument
+            f"The columns of {argument} must be lists of values that all have the same length.",
+            where=argument,
         ) from None
 
 

@@ -56,7 +56,9 @@ def columns_of(
     for names, argument in ((hidden, "confidential"), ([*unchanged, *hidden], "tell")):
         if twice := repeated_in(names):
             raise OptionError(
-                f"tell and confidential must name {quoted(twice)} only once.", where=argument
+                f"tell and confidential both name {quoted(twice)}, or one of them does twice; name"
+                " each column once.",
+                where=argument,
             )
     for name in hidden:
         _require_numbers(table[name], name)
@@ -79,5 +81,5 @@ def _require_numbers(column: Any, name: str) -> None:
     if kind.is_datetime64_any_dtype(given):
         holds = "times; make them numbers, such as days"
     raise TableError(
-        f"confidential must name numeric columns, and {name!r} contains {holds}.", where=name
+        f"confidential must name numeric columns, but {name!r} contains {holds}.", where=name
     )

@@ -144,8 +144,8 @@ class MaskedFrame(Drawn):
         found = self.influence
         if found is None:
             raise OptionError(
-                f"exposure needs a method that predicts; {self.method} adds noise to the true"
-                " values.",
+                f"exposure is defined only for methods that predict masked values; {self.method}"
+                " adds noise to the true values.",
                 where="exposure",
             )
         frame = pd.DataFrame(
@@ -178,7 +178,8 @@ class MaskedFrame(Drawn):
     def __reduce__(self) -> Any:
         """Raise an error, since a pickle or copy would include the true records."""
         raise OptionError(
-            "A MaskedFrame cannot be pickled, for it contains the true records; pickle its frame.",
+            "A MaskedFrame cannot be pickled, because it contains the true records; pickle its"
+            " attribute frame.",
             where="MaskedFrame",
         )
 

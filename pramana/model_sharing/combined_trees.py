@@ -122,7 +122,9 @@ class CombinedTrees(TreePredictor, Estimator):
             read = [(content, content.require_promised()) for content in contents_of(messages)]
             kept = [one for one in read if self.target in (None, one[1].schema.target.name)]
             if not kept:
-                raise InputError(f"messages has no tree for the class {self.target!r}.")
+                raise InputError(
+                    f"The argument messages contains no tree for the class {self.target!r}."
+                )
             with progress_bar("combining") as bar:
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
         for words in combined.notes[1:]:
@@ -160,7 +162,9 @@ class CombinedTrees(TreePredictor, Estimator):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         """Raise an error, since combined trees learn from trees and not from counts."""
         raise TableError(
-            "CombinedTrees learn from shared trees, not from counts.", where="messages"
+            "CombinedTrees learns from shared trees, not from counts; call fit with a list of"
+            " trees.",
+            where="messages",
         )
 
     @classmethod
@@ -257,7 +261,7 @@ def combine_trees(
         0.78
     """
     if "seed" in options:
-        raise OptionError("seed must be omitted: pass it as rng.", where="seed")
+        raise OptionError("seed must be omitted: pass the seed as rng.", where="seed")
     generator = generator_of(rng)
     # A seed is passed on unchanged, so that the estimator's options show it.
     seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))

@@ -70,7 +70,9 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
     except (ValueError, TypeError):
         raise InputError(f"{argument} is not JSON.", where=argument) from None
     if not isinstance(document, Mapping):
-        raise InputError(f"{argument} must be {_FORMS}, not other JSON.", where=argument)
+        raise InputError(
+            f"{argument} must be {_FORMS}, but it contains other JSON.", where=argument
+        )
     return _of_document(document, argument)
 
 

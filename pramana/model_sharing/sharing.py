@@ -155,8 +155,8 @@ def _requirement_of(given: Any) -> Requirement | None:
         with one_sentence("requirement"):
             return Requirement(k=number)
     raise OptionError(
-        "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None,"
-        f" which requires nothing, not {shown(given)}.",
+        "requirement must be like pm.Requirement(k=5) or pm.Requirement(c=10, l=3), a number k,"
+        f" or None for no requirement; it is {shown(given)}.",
         where="requirement",
     )
 
@@ -247,13 +247,17 @@ def share_tree(
         usual = {"requirement": None, **_DEFAULTS}
         for name, value in given.items():
             if type(value) is not type(usual[name]) or value != usual[name]:
-                raise OptionError(f"{name} must be omitted if epsilon is given.", where=name)
+                raise OptionError(
+                    f"{name} and epsilon exclude each other; pass only one of them.", where=name
+                )
         return _private_model(frame, target, features, ranges, categories, epsilon, rng)
     required = _requirement_of(requirement)
     require_limit(by, Literal["growing", "pruning"], "by")
     require_limit(tell, Tell, "tell")
     if rng is not None:
-        raise OptionError("rng is only for private trees; give epsilon, or omit rng.", where="rng")
+        raise OptionError(
+            "rng applies only to private trees; pass epsilon, or omit rng.", where="rng"
+        )
     schema, table, classes = training_columns(frame, target, features, ranges, categories)
     with one_sentence(), progress_bar("growing a tree"):
         growing = required if by == "growing" else None

@@ -208,12 +208,12 @@ def _listed(what: Sequence[Disclosable]) -> list[tuple[str, Plan | StudyPlan | R
             found.append(("", one.plan))
         else:
             raise OptionError(
-                "what must be reports, plans, study plans, or a (name, reports) for each owner, not"
-                f" {shown(one)}.",
+                "Arguments must be reports, plans, study plans, or pairs (owner's name, one of"
+                f" these), not {shown(one)}.",
                 where="what",
             )
     if not what:
-        raise OptionError("what must be at least one plan or reports.", where="what")
+        raise OptionError("Pass at least one plan or Reports.", where="what")
     return found
 
 

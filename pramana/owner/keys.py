@@ -78,8 +78,8 @@ class Keys:
                 store.add("linkage", system.token_bytes(32) if given is None else given)
             elif given is not None and given != store.read("linkage"):
                 raise KeyFileError(
-                    f"folder {str(folder)!r} contains another linkage secret than linkage"
-                    f" {str(linkage)!r}; name another folder.",
+                    f"folder {str(folder)!r} contains a linkage secret that differs from the one"
+                    f" in linkage {str(linkage)!r}; name another folder.",
                     where="linkage",
                 )
             if "draw" not in there:
@@ -171,8 +171,8 @@ class Keys:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
-            "keys cannot be pickled, since a pickle would reveal the secrets; open the keys on each"
-            " machine with pm.Keys.open(folder).",
+            "Keys cannot be pickled, because a pickle would reveal the secrets; open the keys on"
+            " each machine with pm.Keys.open(folder).",
             where="keys",
         )
 
@@ -204,8 +204,8 @@ def _exists(store: KeyStore, name: str) -> bool:
 def _linkage(path: Path) -> bytes:
     if not path.is_file():
         raise KeyFileError(
-            f"linkage must be the file of a linkage secret, and {str(path)!r} is not; an owner who"
-            " has the secret writes the file with keys.export_linkage(path).",
+            f"linkage must be a file with a linkage secret, but {str(path)!r} is not; an owner who"
+            " has the secret can write the file with keys.export_linkage(path).",
             where="linkage",
         )
     with one_sentence("linkage"):

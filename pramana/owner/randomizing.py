@@ -48,8 +48,8 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
     if record_id is None:
         columns = first_few(map(repr, table.columns))
         raise TableError(
-            "record_id is missing, and the draws are keyed by it; pass record_id= a column"
-            f" ({columns}) or the ids themselves, such as frame.index.",
+            "record_id is missing, but the draws depend on it; pass as record_id the name of a"
+            f" column ({columns}) or the ids themselves, such as frame.index.",
             where="record_id",
         )
     named = isinstance(record_id, str | int)
@@ -172,7 +172,8 @@ def randomize(
     table = as_frame(frame, "frame")
     if table.index.name == PSEUDONYM:
         raise TableError(
-            "frame contains reports, since its index is called 'pseudonym'; pass the true records.",
+            "The index of frame is called 'pseudonym', so frame seems to contain reports; pass"
+            " the true records.",
             where="frame",
         )
     ids = record_ids(table, record_id)

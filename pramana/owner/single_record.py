@@ -130,7 +130,7 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
     if gamma > max_gamma * (1 + 1e-9):
         states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} bounds"
         raise BudgetExceeded(
-            f"Under this plan {states} a report; at most {max_gamma:g} was allowed."
+            f"Under this plan {states} a report, but max_gamma allows at most {max_gamma:g}."
             " Nothing was drawn.",
             where="max_gamma",
             remedy="Report only if the person agrees; then pass a larger max_gamma.",

@@ -117,8 +117,8 @@ def read_contents(path: str | Path) -> tuple[dict[str, Any], str]:
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:
     """Return the error for a file that was changed or damaged."""
     return StoreCorrupt(
-        f"path {str(path)!r} contains other reports than were saved: they do not match the digest"
-        " in the file.",
+        f"path {str(path)!r} was changed or damaged after it was saved: its reports do not match"
+        " the digest in the file.",
         where="path",
     )
 
@@ -128,8 +128,8 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     place = require_path(path)
     if place.suffix.lower() in _PICKLES:
         raise OptionError(
-            f"path {str(place)!r} has the name of a pickle, but the file is not one; name it"
-            f" {place.stem}.json, or {place.stem}.parquet for reports.",
+            f"path {str(place)!r} has the extension of a pickle, but files are not saved as"
+            f" pickles; name it {place.stem}.json, or {place.stem}.parquet for reports.",
             where="path",
         )
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}")

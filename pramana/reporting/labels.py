@@ -163,8 +163,8 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
     filled = 0 if name not in table.columns else int(table[name].notna().sum())
     if filled:
         raise TableError(
-            f"Column {name!r} of {argument} must be empty, for the plan withholds it; it has values"
-            f" in {filled} of {len(table)} rows.",
+            f"Column {name!r} of {argument} must be empty, because the plan withholds it; it has"
+            f" values in {filled} of {len(table)} rows.",
             where=argument,
         )
     return np.zeros(len(table), dtype=np.uint8)
@@ -186,7 +186,7 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
     rows = np.packbits(possible if nothing else possible[:-1], axis=1)
     if not packed <= {row.tobytes() for row in rows}:
         raise TableError(
-            f"Rows of {argument} report sets of the variables {first_few(block.names)} that the"
-            " plan does not sample; only withheld cells may be empty.",
+            f"Some rows of {argument} report a set of the variables {first_few(block.names)} that"
+            " the plan never selects; leave a cell empty only if its value was withheld.",
             where=argument,
         )

@@ -100,7 +100,10 @@ class Reports:
         if self.pseudonyms is not None:
             lengths.add(len(self.pseudonyms))
         if len(lengths) > 1:
-            raise TableError(f"codes must have one length, not {sorted(lengths)}.", where="codes")
+            raise TableError(
+                f"codes must have the same length for all variables, not {sorted(lengths)}.",
+                where="codes",
+            )
         if lengths == {0}:
             raise EmptyTable("codes must have at least one record.", where="codes")
         beyond = [name for name, size in sizes.items() if int(np.max(self.codes[name])) >= size]
@@ -110,7 +113,9 @@ class Reports:
                 where="codes",
             )
         if self.pseudonyms is not None and not strictly_ascending(self.pseudonyms):
-            raise TableError("pseudonyms must ascend without repetition.", where="pseudonyms")
+            raise TableError(
+                "pseudonyms must be in ascending order, each only once.", where="pseudonyms"
+            )
 
     @classmethod
     def from_frame(cls, frame: Frame, plan: Plan) -> Reports:
@@ -244,7 +249,7 @@ class Reports:
             return frame
         if self.pseudonyms is None:
             raise OptionError(
-                "pseudonyms must be False, for these reports have none.", where="pseudonyms"
+                "These reports have no pseudonyms; pass pseudonyms=False.", where="pseudonyms"
             )
         raw = self.pseudonyms.tobytes().hex()
         width = 2 * KEY_BYTES
@@ -320,5 +325,6 @@ def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
     if found.inconsistent:
         warn_caller(
             f"plan is unlikely to have randomized frame (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); frame may contain true values, or have another plan."
+            f" {' and '.join(found.worst)}); frame may contain true values, or may belong to"
+            " another plan."
         )

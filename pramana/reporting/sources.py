@@ -94,9 +94,9 @@ def _require_other_people(first: Reports, second: Reports, *places: str) -> None
     if not twice:
         return
     raise RecordsDoNotAlign(
-        f"{places[0]} and {places[1]} have {twice:,} people in common, but a list must have"
-        " different people; join columns about the same people with pm.join, or remove these people"
-        " from one source.",
+        f"{places[0]} and {places[1]} have {twice:,} people in common, but the sources in a list"
+        " must be about different people; join columns about the same people with pm.join, or"
+        " remove these people from one source.",
         where="reports",
     )
 
@@ -111,7 +111,8 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
-                "plan differs from the plan of the reports; omit it, for reports have their own.",
+                "plan differs from the plan of the reports; omit plan, because the reports"
+                " include theirs.",
                 where="plan",
             )
         return reports
@@ -128,7 +129,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
 
 def _require_no_plan(plan: object, given: str) -> None:
     if plan is not None:
-        raise OptionError(f"plan must be omitted, for reports is {given}.", where="plan")
+        raise OptionError(f"plan must be omitted, because reports is {given}.", where="plan")
 
 
 How = Literal["identical", "common", "any"]
@@ -202,8 +203,9 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
 def _keys(reports: Reports, number: int) -> KeyText:
     if reports.pseudonyms is None:
         raise OptionError(
-            f"reports {number} have no pseudonyms, by which records are joined; pm.randomize makes"
-            " pseudonyms, and to_frame(pseudonyms=True) keeps them as the index of a frame.",
+            f"reports {number} have no pseudonyms, which are needed to join records; pm.randomize"
+            " creates pseudonyms, and to_frame(pseudonyms=True) includes them as the index of a"
+            " frame.",
             where="reports",
         )
     return reports.pseudonyms.view(f"S{KEY_BYTES}")
@@ -213,9 +215,8 @@ def _require_one_study(reports: Sequence[Reports]) -> None:
     studies = {one.study for one in reports if one.study is not None}
     if len(studies) > 1:
         raise OptionError(
-            f"reports must be for one study, not for {', '.join(sorted(studies))}: pseudonyms"
-            " differ"
-            " from study to study.",
+            f"reports must be for the same study, not for {', '.join(sorted(studies))}: pseudonyms"
+            " differ from study to study.",
             where="reports",
         )
 
@@ -225,8 +226,8 @@ def _require_other_variables(reports: Sequence[Reports]) -> None:
     twice = sorted(name for name, n in times.items() if n > 1)
     if twice:
         raise PlanError(
-            f"reports must have different variables, and {', '.join(map(repr, twice))} is in two of"
-            " them; pass reports on different people to pm.estimate as a list.",
+            f"reports must have different variables, but {', '.join(map(repr, twice))} is in two"
+            " of them; pass reports on different people to pm.estimate as a list.",
             where="reports",
         )
 

@@ -149,7 +149,7 @@ def _values_of(variable: Variable, values: Sequence[float] | None) -> npt.NDArra
         numbers = np.empty(0)
     if numbers.shape != (len(variable.categories),) or not np.isfinite(numbers).all():
         raise OptionError(
-            f"values must be {len(variable.categories)} finite numbers, one for each category of"
+            f"values must have {len(variable.categories)} finite numbers, one for each category of"
             f" {variable.name!r} in order: {listed(variable.categories)}.",
             where="values",
         )

@@ -39,8 +39,8 @@ def owners_of(domain: Domain, option: str) -> Owners:
         domain.axis(name)
     if len(columns) < 2 or not all(columns) or sorted(named) != sorted(names):
         raise OptionError(
-            f"--owners {option!r} does not assign each of {len(names)} columns to one of several"
-            " owners.",
+            f"--owners {option!r} must assign each of the {len(names)} columns to exactly one of"
+            " two or more owners.",
             where="--owners",
             remedy='Pass a number of owners, or the columns of each: "a,b; c,d".',
         )
@@ -111,7 +111,10 @@ def symmetric(domain: Domain, p: float) -> Plan:
         raise OptionError(
             f"p must be between 0 and 1, not {p:g}.",
             where="--p",
-            remedy="At (K - 1) / K reports on a variable of K categories carry no information.",
+            remedy=(
+                "With p = (K - 1) / K, reports on a variable of K categories contain no"
+                " information."
+            ),
         )
     blocks = tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain)
     silent = [b for b in blocks if b.channel.condition_number > CONDITION_LIMIT]

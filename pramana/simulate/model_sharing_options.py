@@ -77,7 +77,7 @@ class SimulationOptions:
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
             raise OptionError(
-                "A private tree has epsilon as its bound and cannot have a requirement.",
+                "A tree with epsilon cannot also have a requirement.",
                 where="epsilon",
                 remedy="Pass either epsilon, or k, or c and l.",
             )

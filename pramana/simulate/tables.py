@@ -251,7 +251,7 @@ MOST_INTERVALS = 64
 """The largest number of intervals for numbers."""
 
 _REMEDY = "Name the columns to use with --variables."
-_COMMAS = "The table has one column: separate cells by commas, semicolons, tabs or bars."
+_COMMAS = "The table has only one column. Separate cells by commas, semicolons, tabs or bars."
 
 
 def read_source(
@@ -293,7 +293,7 @@ def read_source(
     requested, bad = variables is not None, done.left_out
     alone = frame.shape[1] == 1 and path.suffix != ".parquet"
     if len(found) < _FEWEST or (bad and requested):
-        few = "" if bad else " Only one column is usable, and a link needs two."
+        few = "" if bad else " Only one column is usable, but a link needs two."
         raise TableError(
             f"{path.name} cannot be simulated.{few}{f' {done.faults}.' if bad else ''}",
             where=", ".join(bad) or ("--variables" if requested else "--table"),

@@ -78,7 +78,9 @@ def simulate(
         return
     if (target is None) != (kind not in (*CLASSIFIERS, "model-sharing")):
         raise OptionError(
-            f"{kind} needs --target." if target is None else f"{kind} has no --target.",
+            f"{kind} needs --target."
+            if target is None
+            else (f"--target has no effect on {kind}; omit it."),
             where="--target",
         )
     where = given.Setup(

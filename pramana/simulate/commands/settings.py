@@ -43,8 +43,8 @@ class Settings:
             name, equals, value = text.partition("=")
             if name not in self._fields or not equals:
                 raise OptionError(
-                    f"--set must be name=value of an option, not {text!r}"
-                    f"{did_you_mean([name], self.names)}.",
+                    "--set must be name=value with the name of an option, not"
+                    f" {text!r}{did_you_mean([name], self.names)}.",
                     where=WHERE,
                     remedy=f"The options are {self.described()}.",
                 )

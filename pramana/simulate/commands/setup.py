@@ -94,7 +94,9 @@ Target = Annotated[
 ]
 Holdout = Annotated[
     float,
-    typer.Option(min=0, max=0.9, help="The share of each run's records held out for the test."),
+    typer.Option(
+        min=0, max=0.9, help=("The share of each run's records to test on and not learn from.")
+    ),
 ]
 Runs = Annotated[
     int | None,
@@ -162,7 +164,8 @@ class Setup:
         records = source.records if self.records is None else self.records
         if holdout and not 0 < round(holdout * records) < records - 1:
             raise OptionError(
-                f"Holding out {holdout:g} of {records} records makes one side too small.",
+                f"A share of {holdout:g} of {records} records to hold out leaves too few records"
+                " for learning or for testing.",
                 where="--holdout",
             )
         if self.design is None:
@@ -181,8 +184,9 @@ class Setup:
         kept = found.chosen.prediction.kept
         if self.central_epsilon is not None and exceeds(HALF, kept):
             raise EstimationError(
-                f"{reported:,} records are too few for this central epsilon: at gamma {gamma:.4g}"
-                f" the wanted tables keep {kept:.0%} of a moderate association; the rest is noise.",
+                f"{reported:,} records are too few for this central epsilon: at gamma {gamma:.4g},"
+                f" only {kept:.0%} of a moderate association would remain in the tables, and noise"
+                " would replace the rest.",
                 where="--central-epsilon",
                 remedy="Use more records or a larger --central-epsilon; with --gamma alone the"
                 " simulation runs.",
@@ -220,7 +224,7 @@ class Setup:
         for option, value in (("--variables", self.variables), ("--intervals", self.intervals)):
             if value:
                 raise OptionError(
-                    f"{option} is only for tables; a network is simulated whole.",
+                    f"{option} applies only to tables; all variables of a network are simulated.",
                     where=option,
                 )
         assert self.bif is not None  # noqa: S101 - narrows the type
@@ -231,7 +235,7 @@ def _require_one(one: str, other: str, *values: object) -> None:
     given = sum(value is not None for value in values)
     if given != 1:
         raise OptionError(
-            f"{one} and {other} exclude each other."
+            f"{one} and {other} cannot be used together."
             if given
             else f"Both {one} and {other} are missing.",
             where=one,
