@@ -1,5 +1,4 @@
-"""Measurements of the product: speed compared with other libraries, the papers' experiments, the
-coverage of intervals, and load.
+"""Measurements: comparisons with other libraries, the papers' experiments, coverage, and load.
 
 The benchmarks are not in the wheel, and the product imports none of them. The papers' experiments
 are in `reproduce`, which `pramana reproduce` runs in a checkout.

@@ -1,5 +1,4 @@
-"""Functions that do the same work with other libraries, and the process that runs them in
-`.venv-bench`.
+"""Other libraries doing the same work, and the process that runs them in `.venv-bench`.
 
 A function takes the arguments of the comparison, prepares (loads, converts), and returns a function
 that does the work once. Pramana is not installed in that environment. The process answers requests
@@ -55,9 +54,7 @@ def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
 
 
 def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
-    """Find frequent itemsets by fpgrowth in distinct records with their counts; `support` is a
-    share of the records.
-    """
+    """Find itemsets of at least `support`, a share of the records, by fpgrowth."""
     import fim
     import numpy as np
 

@@ -82,9 +82,7 @@ def miner(folder: Path) -> AbstractContextManager[Served]:
 
 
 def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
-    """Return a release cut into parts of about `size` bytes: its plan, the parts, and the count of
-    records in each.
-    """
+    """Return a release's plan, its parts of about `size` bytes, and the record counts of parts."""
     records = size // RECORD_BYTES
     rng = np.random.default_rng(18)
     keys = np.sort(np.frombuffer(rng.bytes(16 * records * parts), dtype="S16")).view("V16")
@@ -154,9 +152,7 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
 def open_bodies(
     served: Served, targets: Sequence[Target], body: bytes, *, each: int, share: float
 ) -> Iterator[list[socket.socket]]:
-    """Keep `each` uploads open for every target while the context lasts, with a share of each body
-    sent.
-    """
+    """Keep `each` uploads to every target open until the context ends, each partly sent."""
     with ExitStack() as stack:
         socks = []
         for target in targets:

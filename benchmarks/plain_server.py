@@ -1,6 +1,4 @@
-"""The reference for the miner's load test: a server that only stores request bodies in files,
-durably.
-"""
+"""The reference for the miner's load test: a server that only stores request bodies durably."""
 
 from __future__ import annotations
 

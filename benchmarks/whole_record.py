@@ -79,7 +79,6 @@ class Command:
 
 
 def _commands(part: str) -> list[Command]:
-    """Return the commands of a table on the page."""
     return [
         Command(source, one["label"], one["learner"], f"gamma {g}", options, RUNS[g])
         for one in SETTINGS[part]
@@ -125,9 +124,7 @@ def source_of(command: Command, data: Path, scratch: Path) -> Path:
 
 
 def arguments_of(command: Command, data: Path, scratch: Path) -> list[str]:
-    """Return all arguments after `pramana simulate`; files are created in `scratch` if
-    necessary.
-    """
+    """Return all arguments after `pramana simulate`; missing files are created in `scratch`."""
     path = source_of(command, data, scratch)
     arguments = command.arguments(path)
     if command.learner in CLASSIFIERS and "--target" not in arguments:

@@ -183,8 +183,8 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
 
 
 def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
-    """Return the name and value of the one argument that is not None, or None if all are. Raises
-    OptionError for several.
+    """Return the name and value of the only given argument, or None. Raises OptionError for
+    several.
     """
     found = [(name, value) for name, value in given.items() if value is not None]
     if len(found) > 1:
@@ -242,8 +242,7 @@ def design(
     owners: Mapping[str, Sequence[str]] | None = None,
     family: str = AUTO,
 ) -> Design:
-    """Find the plan that is most accurate for a purpose, under a bound on the disclosure of a whole
-    record.
+    """Find the most accurate plan for a purpose, under a bound on the disclosure of a whole record.
 
     Families of plans within the bound are compared by their predicted errors, which are computed as
     if the variables were independent and uniform. The comparison uses the number of records but not

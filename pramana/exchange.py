@@ -49,9 +49,7 @@ def written(text: str, path: str | Path | None) -> str | None:
 
 
 def text_of(source: str | Path, argument: str) -> str:
-    """Return `source` if it is text with several lines or braces, else the text of the file that it
-    names.
-    """
+    """Return `source` if it has several lines or braces, else the text of the file it names."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return source
     file = _path(source, argument)

@@ -1,6 +1,4 @@
-"""Structures in the forms that users pass, queries to a network, and its conversion for other
-libraries.
-"""
+"""Structures in the forms that users pass; queries to a network, and its conversion."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ WANTED = (
 
 
 def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
-    """Return a structure that a user passed, with `variables` as additional nodes. Raises
-    StructureError.
-    """
+    """Return a user's structure, with `variables` as additional nodes. Raises StructureError."""
     parents = _parents(given)
     for name in variables or ():
         parents.setdefault(name, [])
@@ -241,8 +237,7 @@ class NetworkAnswers:
     def query(
         self, of: str | Sequence[str], given: Mapping[str, Any] | None = None
     ) -> pd.DataFrame:
-        """Return the exact joint distribution of some nodes, given categories of others: P(of |
-        given).
+        """Return the exact joint distribution of nodes given categories of others, P(of | given).
 
         Args:
             of: a node or a list of nodes.

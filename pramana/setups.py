@@ -49,9 +49,7 @@ class SeededOwner:
         return cls(label, pseudonyms(_secrets(label, 0), STUDY, map(str, range(records))))
 
     def report(self, plan: Plan, columns: Mapping[str, Codes], run: int = 0) -> ReportedCounts:
-        """Randomize this owner's count of records, the first ones in `columns`, and return the
-        reports.
-        """
+        """Randomize the first `records` rows of `columns`, and return the reports."""
         length = len(next(iter(columns.values())))
         secrets = _secrets(self.label, run)
         # The coin of a study plan is the same in every run of a study.

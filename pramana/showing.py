@@ -1,6 +1,4 @@
-"""Display of results as pictures on matplotlib axes and, in notebooks, as HTML without scripts or
-external files.
-"""
+"""Display of results as pictures on axes and, in notebooks, as HTML that loads and runs nothing."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ _FAINT = "opacity:0.75;overflow-wrap:anywhere"
 
 
 class Drawn:
-    """A result with a picture, shown in a notebook together with its printed form, notes and main
-    numbers.
-    """
+    """A result with a picture; a notebook also shows its printed form, notes and main numbers."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the picture and return the axes.

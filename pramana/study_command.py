@@ -1,6 +1,4 @@
-"""`pramana study`, an analyst's commands to start and watch jobs, and to fetch and use their
-models.
-"""
+"""`pramana study`, an analyst's commands: start and watch jobs, fetch and use their models."""
 
 from __future__ import annotations
 

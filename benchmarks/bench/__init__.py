@@ -1,5 +1,4 @@
-"""`make bench`: time and memory of the product, as ratios to other libraries ("peers") that run
-alternately with it.
+"""`make bench`: time and memory of the product, as ratios to those of other libraries ("peers").
 
 A group is a function that takes a `Bench` (`measuring.py`), creates data and returns comparisons of
 the same work. Peers that are not installed in our environment are functions of

@@ -1,5 +1,4 @@
-"""Waiting times of users: a study of three owners and a miner as separate processes, and the start
-of commands.
+"""Waiting times of users, for a study of three owners and for the start of commands.
 
 Three owners have eleven columns of the same people as CSV. Each publishes; the miner receives,
 seals, aligns, counts a table over all owners and grows a tree.
@@ -46,9 +45,7 @@ PEAKS = ("an owner's agent", "the miner", "the miner's jobs")
 
 
 def passages(bench: Bench) -> list[Comparison]:
-    """Compare memory with its limit, and the cost per record of a large study with that of a
-    smaller one.
-    """
+    """Compare memory with its limit, and a large study with a smaller one."""
     small, large = bench.size(SMALL), bench.size(LARGE)
 
     @cache
@@ -86,9 +83,7 @@ def passages(bench: Bench) -> list[Comparison]:
 
 
 def pass_through(folder: Path, records: int) -> dict[str, float]:
-    """Run a study from tables to models; return the seconds, and the peak memory in MiB of each
-    process in `PEAKS`.
-    """
+    """Run a study; return the seconds, and the peak memory in MiB of each process in `PEAKS`."""
     folder.mkdir(parents=True)
     with miner(folder / "miner") as served, RestClient(served.url, served.token, None) as admin:
         sites = prepare(folder, served, admin, records)
@@ -152,9 +147,7 @@ def prepare(folder: Path, served: Served, admin: RestClient, records: int) -> li
 
 
 def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, seed: int) -> None:
-    """Write an owner's columns for all people in chunks, with the rows in an order of the owner's
-    own.
-    """
+    """Write an owner's columns for all people, with the rows in the owner's own order."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
@@ -190,7 +183,6 @@ def _publish(site: Path) -> float:
 
 @contextmanager
 def _watching(process: int) -> Iterator[list[float]]:
-    """Measure the peak memory in MiB of a process and its children until the context ends."""
     peak, ended = [0.0, 0.0], threading.Event()
 
     def look() -> None:

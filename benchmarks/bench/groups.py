@@ -72,9 +72,7 @@ def joint_counts(bench: Bench) -> list[Comparison]:
 
 
 def randomizing(bench: Bench) -> list[Comparison]:
-    """Compare the randomization of a column of five categories; our draws are keyed and
-    repeatable.
-    """
+    """Compare the randomization of a column of five categories."""
     codes = np.random.default_rng(1).integers(0, 5, bench.size(1_000_000)).astype(np.uint8)
     plan = Plan((Block(Domain.of(v="abcde").variables, Symmetric.from_gamma(5, 9.0)),))
     given = {"folder": bench.saved(v=codes), "name": "v", "categories": 5, "gamma": 9.0}
@@ -91,9 +89,7 @@ def randomizing(bench: Bench) -> list[Comparison]:
 
 
 def networks(bench: Bench) -> list[Comparison]:
-    """Compare the learning of a network's structure for twenty variables of four categories in a
-    given order.
-    """
+    """Compare structure learning for twenty ordered variables of four categories."""
     network, order = _random_network(20, 4, np.random.default_rng(6))
     clean = network.sample(bench.size(1_000_000), np.random.default_rng(7))
     plan = each(network.domain, 0.1)
@@ -111,9 +107,7 @@ def networks(bench: Bench) -> list[Comparison]:
 
 
 def patterns(bench: Bench) -> list[Comparison]:
-    """Compare the mining of frequent itemsets and the growing of trees, for eleven variables and p
-    = 0.3.
-    """
+    """Compare the mining of itemsets and the growing of trees, for eleven variables and p = 0.3."""
     domain, clean = _survey(bench.size(1_000_000))
     plan = each(domain, 0.3)
     reports = randomized(plan, clean)
@@ -157,9 +151,6 @@ def patterns(bench: Bench) -> list[Comparison]:
 
 
 def _survey(records: int) -> tuple[Domain, dict[str, Codes]]:
-    """Draw records of three groups of people, with eleven variables of thirty categories in total
-    (Ma 7.1.4).
-    """
     rng = np.random.default_rng(1)
     sizes = (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
     domain = Domain.of(**{f"v{i}": [str(k) for k in range(s)] for i, s in enumerate(sizes)})

@@ -1,5 +1,4 @@
-"""Comparisons of two ways to do the same work. Both run alternately, and the median ratio is the
-result.
+"""Comparisons of two ways to do the same work, which run alternately; the median ratio counts.
 
 Absolute times depend on the machine and the hour; the ratio of alternate runs is more stable. A
 ratio is ours over theirs, so less is better, whatever the unit.
@@ -144,8 +143,7 @@ def write(path: Path, results: Sequence[Result]) -> None:
 
 
 class Bench(ExitStack):
-    """The data, sizes and peers (processes that run other libraries) of a group of comparisons;
-    leaving the context stops the peers.
+    """The data, sizes and peers of a group of comparisons; leaving the context stops the peers.
 
     Args:
         folder: an empty folder for data.
@@ -184,8 +182,7 @@ class Bench(ExitStack):
 
 
 class Peer:
-    """A function of another library in its own process; a call does the work once and returns the
-    time spent there.
+    """Another library in its own process; a call does the work once and returns the time spent.
 
     The first call starts the process and prepares its data.
     """
@@ -197,7 +194,6 @@ class Peer:
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self) -> Spent:
-        """Do the work once."""
         if self._process is None:
             self._process = self._start()
             self._ask(prepare=self._function, arguments=self._arguments)

@@ -1,6 +1,4 @@
-"""Coverage for cells of tables, tests of independence, parameters of networks, and regressions on
-masked records.
-"""
+"""Coverage for cells of tables, independence, parameters of networks, and masked records."""
 
 from __future__ import annotations
 
@@ -93,9 +91,7 @@ def tables(
 
 
 def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
-    """Return a repetition that tests independence where it holds. Its interval is that of p-values
-    from the level to 1.
-    """
+    """Return a repetition that tests independence where it holds, and checks the p-value."""
     first, second, *given = plan.domain.names
 
     def repeat(rng: np.random.Generator) -> Interval:
@@ -216,9 +212,6 @@ _BEND = np.array([-1.0, 0.5])
 
 
 def _fit(y: Numbers, *columns: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the least-squares coefficients of y on columns, the constant first, and their stated
-    variances.
-    """
     design = np.column_stack([np.ones(len(y)), *columns])
     inverse = np.linalg.inv(design.T @ design)
     slopes = inverse @ design.T @ y

@@ -35,9 +35,7 @@ _LEAST, _FREQUENT = 1e-9, 0.05
 
 
 def rules(records: int, rng: np.random.Generator) -> Interval:
-    """Mine reports of the Titanic's passengers once; return the intervals of the frequent rules'
-    measures.
-    """
+    """Mine reports of the Titanic's passengers once; return the intervals of rules' measures."""
     domain, law = _titanic()
     marginals = estimated(_designed(records), law, records, rng, estimator="pooled")
     options = RuleOptions(_LEAST, against="population", max_length=3)
@@ -98,9 +96,7 @@ def _designed(records: int) -> Plan:
 
 
 def supports(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
-    """Return the intervals of the supports of all itemsets that have one category of each
-    variable.
-    """
+    """Return the intervals of the supports of all itemsets with one category of each variable."""
     marginals = estimated(plan, law, records, rng)
     domain = plan.domain
     items = tuple((v.name, code) for v in domain for code in range(v.size))
@@ -112,9 +108,6 @@ def supports(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -
 
 
 def _grouped() -> Plan:
-    """Return a plan for two variables, randomized together within groups of their nine cells, and a
-    third one.
-    """
     a, b, c = (Variable(name, ("0", "1", "2")) for name in "abc")
     within = Grouped.from_probability(((0, 1, 2), (3, 4, 5, 6), (7, 8)), 0.4)
     return Plan((Block((a, b), within), Block((c,), Symmetric.from_probability(3, 0.4))))
@@ -162,7 +155,6 @@ def _randomized(p: float) -> Plan:
 
 
 def _leaves(node: Node, given: dict[str, int]) -> Iterator[tuple[dict[str, int], Node]]:
-    """Yield each leaf with the conditions on its path."""
     if node.split is None:
         yield given, node
     for code, child in enumerate(node.children):
@@ -171,9 +163,7 @@ def _leaves(node: Node, given: dict[str, int]) -> Iterator[tuple[dict[str, int],
 
 
 def leaf(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Return the intervals of the class shares in a random leaf of a tree with at most two splits
-    on a path.
-    """
+    """Return the intervals of the class shares in a random leaf of a tree of depth two at most."""
     law = _tree_law(1.0)
     marginals = estimated(_randomized(p), law, records, rng)
     tree = learn_tree(marginals, "y", None, TreeOptions(max_depth=2))
@@ -192,9 +182,7 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
 
 
 def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Return the interval of the first split's gain, whether or not a test would accept the
-    split.
-    """
+    """Return the interval of the first split's gain, even if a test would reject the split."""
     law = _tree_law(1.0)
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     marginals = estimated(_randomized(p), law, records, rng)
@@ -234,8 +222,7 @@ CLASS, SIZES = "class", (3, 2, 4)
 
 @cache
 def law() -> tuple[Domain, Numbers]:
-    """Return a joint distribution of features and of a class with two values that no plane predicts
-    well.
+    """Return a joint distribution of features and of a binary class that no plane predicts well.
 
     The feature of four categories has numbers, 0 to 3 squared; the others become indicators.
     """
@@ -257,9 +244,6 @@ def law() -> tuple[Domain, Numbers]:
 
 @cache
 def _true_weights() -> Numbers:
-    """Return the population's weights, learned from 100,000 records whose cells have exactly the
-    population's shares.
-    """
     domain, shares = law()
     cells = np.repeat(np.arange(shares.size), np.rint(100_000 * shares.ravel()).astype(np.int64))
     axes = np.unravel_index(cells, shares.shape)
@@ -270,9 +254,7 @@ def _true_weights() -> Numbers:
 
 
 def weights(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Learn once from features changed with probability p; return the weights' intervals, NaN if
-    missing.
-    """
+    """Learn once; return the intervals of the weights, NaN if missing."""
     domain, shares = law()
     wanted = _true_weights()
     channels = [Symmetric.from_probability(v.size, p) for v in domain.variables[:-1]]

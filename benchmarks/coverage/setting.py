@@ -1,6 +1,4 @@
-"""Small studies to repeat: their laws (joint distributions), plans and draws, the coverage of their
-intervals, and the page.
-"""
+"""Small studies to repeat, the coverage of their intervals, and the page about the coverage."""
 
 from __future__ import annotations
 
@@ -73,8 +71,7 @@ class Coverage:
     high: Numbers
 
     def narrowed(self, factor: float) -> Coverage:
-        """Return the same intervals with their widths multiplied by `factor`, as a negative
-        control.
+        """Return the intervals with their widths multiplied by `factor`, as a negative control.
 
         Infinite intervals stay unchanged.
         """
@@ -119,9 +116,7 @@ class Coverage:
 
     @property
     def error(self) -> float:
-        """The standard error of `mean`. Repetitions are independent, but intervals of one
-        repetition are not.
-        """
+        """The standard error of `mean`, which treats only repetitions as independent."""
         share = self.holds.sum(axis=1) - self.mean * self.printed.sum(axis=1)
         return float(np.sqrt(np.square(share).sum()) / max(self.printed.sum(), 1))
 
@@ -175,9 +170,7 @@ def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
 def records_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> dict[str, Codes]:
-    """Draw true records from a law whose axes are the plan's variables in the order of the
-    domain.
-    """
+    """Draw true records from a law, whose axes are the plan's variables in order."""
     domain = plan.domain
     cells = rng.choice(law.size, records, p=law.ravel() / law.sum())
     codes = np.unravel_index(cells, domain.shape)
@@ -259,9 +252,7 @@ def domain_of(*sizes: int) -> Domain:
 
 
 def interacting(domain: Domain, strength: float, order: int = 2, seed: int = 5) -> Numbers:
-    """Return a law with an effect for each set of up to `order` variables; effects are normal on
-    the log scale.
-    """
+    """Return a law with random log-scale effects for each set of up to `order` variables."""
     rng = np.random.default_rng(seed)
     height = np.zeros(domain.shape)
     axes = range(len(domain))

@@ -43,9 +43,7 @@ QUICK_RECORDS = 400
 def versions(
     s: MixedTable, x: MixedTable, setting: Setting, stream: str
 ) -> Iterator[tuple[str, MixedTable | None, str]]:
-    """Yield each method with the table that it masked, or with None and the reason why it cannot
-    mask; each method has its own draws.
-    """
+    """Yield each method with the table that it masked, or with None and the reason for failure."""
     methods = QUICK if setting.quick else tuple(METHODS)
     for name in setting.steps(methods):
         try:
@@ -73,9 +71,7 @@ def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
 
 @dataclass(frozen=True)
 class Relation:
-    """The expectation of confidential column `target` given the columns `given`, numbered from 1,
-    and S if `given_s`.
-    """
+    """E(X_target | the columns X of `given`, and S if `given_s`); X is numbered from 1."""
 
     target: int
     given: tuple[int, ...] = ()
@@ -101,8 +97,8 @@ SIX = (
 
 
 class PreservedRelation(NamedTuple):
-    """Predictions at the true records' values by a fit to the true records, and by a fit to the
-    masked ones.
+    """Predictions at the true records' values, by a fit to true records and by a fit to masked
+    ones.
 
     Slope and R^2 come from regressing `masked` on `true`; both are 1 if the relationship is kept.
     """
@@ -114,9 +110,7 @@ class PreservedRelation(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Slope and R^2 as text for a picture; a slope that rounds to 0 is written without
-        a sign.
-        """
+        """Slope and R^2 as text for a picture; a slope that rounds to 0 has no sign."""
         slope = abs(self.slope) if abs(self.slope) < TINY else self.slope
         return f"{slope:.2f}, {self.r_squared:.2f}"
 
@@ -124,9 +118,7 @@ class PreservedRelation(NamedTuple):
 def kept(
     relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
-    """Compare a relationship in masked records with the same relationship in true records, both
-    fitted by kernels.
-    """
+    """Compare a relationship in masked and in true records, both fitted by kernels."""
     shown = design_of(s).matrix if relation.given_s else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
     features, models = [], []
@@ -395,9 +387,7 @@ _QUICK_DATA = (STORE, "NM.02")
 
 
 def run_methods(setting: Setting) -> Result:
-    """Mask each table by every method; measure how well relationships are kept, and how much a
-    snooper gains.
-    """
+    """Mask each table by every method; measure how useful and how revealing the results are."""
     chosen = _QUICK_DATA if setting.quick else _DATA
     rows = []
     for index, name in enumerate(chosen):

@@ -1,6 +1,4 @@
-"""Ma's two distributions: table 2.1 over two variables, and the density of two triangles (2.5 and
-3.3).
-"""
+"""Ma's two distributions: table 2.1 of two variables, and a density of two triangles (2.5, 3.3)."""
 
 from __future__ import annotations
 
@@ -72,9 +70,7 @@ def discretize(values: Tensor) -> Discretization:
 
 
 def triangle_plan(groups: Discretization, keep: float) -> Plan:
-    """Return the plan that keeps a group's index with probability `keep` and else reports another
-    group's index.
-    """
+    """Return the plan that keeps a group with probability `keep` and else reports another group."""
     channel = Symmetric.from_probability(groups.size, 1 - keep)
     return Plan((Block((Variable("X", groups.labels),), channel),))
 
@@ -85,9 +81,7 @@ def codes(groups: Discretization, values: Tensor) -> dict[str, Codes]:
 
 
 def edges(groups: Discretization) -> Tensor:
-    """Return the k + 1 ends of the intervals; the first and the last are the ends of the
-    distribution's support.
-    """
+    """Return the k + 1 ends of the intervals, from one end of the support to the other."""
     return np.array([0.0, *groups.cuts, SUPPORT])
 
 
@@ -101,9 +95,7 @@ _MIDPOINTS = 2048
 
 
 def l1_distance(groups: Discretization, counts: Tensor) -> float:
-    """Return the integral of |f - f^| by the midpoint rule, where f^ is constant on each interval
-    (Ma 3.2.1).
-    """
+    """Return the integral of |f - f^| by the midpoint rule (Ma 3.2.1)."""
     ends = edges(groups)
     step = np.diff(ends)[:, None] / _MIDPOINTS
     values = density(ends[:-1, None] + step * (np.arange(_MIDPOINTS) + 0.5))

@@ -1,5 +1,4 @@
-"""The input and the result of an experiment, and functions for curves and claims that experiments
-share.
+"""The input and the result of an experiment, and shared functions for curves and claims.
 
 An experiment is a function that takes a `Setting` and is listed in `experiments.toml`. It writes no
 files.
@@ -43,8 +42,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """The input of every experiment: the seed, the folder of public tables, whether to run quickly,
-    and a progress callback.
+    """The input of every experiment: seed, folder of public tables, extent and progress callback.
 
     Raises:
         OptionError: the seed is negative, or `data` is not a folder.
@@ -66,8 +64,7 @@ class Setting:
             raise _no_data(f"The folder {self.data} does not exist.")
 
     def rng(self, *stream: float | str) -> np.random.Generator:
-        """Return the generator of a named stream, so that experiments do not affect each other's
-        draws."""
+        """Return the generator of a named stream, which is independent of other streams."""
         label = "/".join(str(part) for part in stream)
         return np.random.default_rng([self.seed, *label.encode()])
 
@@ -79,15 +76,11 @@ class Setting:
             self.progress(done / len(parts))
 
     def part(self, low: float, high: float) -> Setting:
-        """Return this setting for a part of the work, whose progress counts as `low` to `high` of
-        the whole.
-        """
+        """Return this setting for the part of the work from `low` to `high` of the progress."""
         return replace(self, progress=lambda share: self.progress(low + (high - low) * share))
 
     def file(self, name: str) -> Path:
-        """Return the path of a table in the data folder. Raises OptionError if the table is
-        missing.
-        """
+        """Return the path of a table in the data folder. Raises OptionError if it is missing."""
         if self.data is None:
             raise _no_data(f"This experiment needs the table {name}.")
         if not (self.data / name).is_file():
@@ -179,9 +172,7 @@ def bars(
     label: str,
     **how: Any,
 ) -> None:
-    """Draw a curve with a mark and an error bar at each point; `how` is passed to matplotlib's
-    `errorbar`.
-    """
+    """Draw a curve with a mark and an error bar at each point."""
     colour, marker, dash = look
     how = {"markersize": 5, "elinewidth": 1} | how
     axis.errorbar(x, y, error, color=colour, marker=marker, linestyle=dash, label=label, **how)
@@ -225,9 +216,7 @@ ACCURATE = 0.10
 
 
 def accurate(title: str, estimate: Tensor, truth: Tensor) -> Claim:
-    """Check the paper's claim "accurate" by the share of records that the estimate counts in a
-    wrong cell.
-    """
+    """Check the claim "accurate" by the share of records that the estimate misplaces."""
     moved = float(np.abs(estimate - truth).sum() / truth.sum()) / 2
     return Claim(
         f"The paper calls the estimates accurate. The {title} estimate misplaces"

@@ -1,5 +1,4 @@
-"""FRAPP (Agrawal and Haritsa, 2005): its tables, their frequent itemsets, and its transition
-matrices.
+"""FRAPP (Agrawal and Haritsa, 2005): tables, their frequent itemsets, and transition matrices.
 
 Table 3 counts the frequent itemsets. Figures 1 and 2 show their errors under each mechanism, figure
 3 varies RAN-GD's alpha, and figure 4 shows condition numbers.
@@ -89,9 +88,7 @@ def frequent(records: TrueRecords) -> Supports:
 
 
 def run_table_3(setting: Setting) -> Result:
-    """Count frequent itemsets with intervals closed on the right and on the left, and compare the
-    counts with the table.
-    """
+    """Count frequent itemsets with intervals closed on either side, and compare with the table."""
     left, right = census(setting), census(setting, closed="right")
     printed = PRINTED_CENSUS
     table = pd.DataFrame({"length": np.arange(len(printed)) + 1, "printed": printed})
@@ -206,9 +203,7 @@ def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism
 def measure(
     setting: Setting, label: str, records: TrueRecords, mechanisms: Sequence[Mechanism]
 ) -> pd.DataFrame:
-    """Randomize and mine records repeatedly under every mechanism; return the errors of
-    each run.
-    """
+    """Randomize and mine records repeatedly under every mechanism; return each run's errors."""
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = SeededOwner.of(label, setting.seed, records.size)
     truth = frequent(records)
@@ -385,8 +380,7 @@ def random_channel(domain: Domain, share: float) -> RandomSymmetric:
 
 
 def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
-    """Return for each alpha the range of posteriors under the records' own matrices, and the
-    miner's posterior.
+    """Return by alpha the range of posteriors given the records' own matrices, and the miner's.
 
     The miner averages over all matrices that a record may have had.
     """
@@ -402,9 +396,6 @@ def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
 
 
 def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
-    """Return the support errors of itemsets of four items by alpha and run; rows with alpha NaN are
-    DET-GD's.
-    """
     runs, steps = (QUICK_RUNS, 3) if setting.quick else (RUNS, 11)
     owner = SeededOwner.of("frapp-3", setting.seed, survey.size)
     truth, block = frequent(survey), tuple(survey.domain)

@@ -118,8 +118,7 @@ SITES = ("ABC", "DEF")
 
 
 def learners(setup: str, p: float) -> tuple[Learner, ...]:
-    """Return the learners of the six nodes in a setup in which every node is randomized with
-    parameter `p`.
+    """Return the learners of the six nodes in a setup; nodes are randomized with parameter `p`.
 
     Without a miner a site has its own columns unrandomized and learns its own nodes.
     """

@@ -1,5 +1,4 @@
-"""The list of experiments, and their execution with output as pictures, tables, JSON, a page, and
-text on the terminal.
+"""The list of experiments; running them writes pictures, tables, JSON and an index page.
 
 To add an experiment to the list, `experiments.toml`, write a function in a module and name it
 there.
@@ -36,9 +35,7 @@ _WIDTH, _DPI = 10.0, 150
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """An experiment's findings and the names of its files; `skipped` is the reason if the
-    experiment did not run.
-    """
+    """An experiment's findings and file names; `skipped` is the reason if it did not run."""
 
     experiment: Experiment
     findings: Sequence[Claim] = ()
@@ -168,9 +165,7 @@ def _write_index(out: Path, outcomes: Sequence[ExperimentOutcome], setting: Sett
 
 
 def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
-    """Return the count of the papers' claims that agree with our results, and the count that
-    differ.
-    """
+    """Return how many of the papers' claims agree with our results, and how many differ."""
     checked = [f.agrees for outcome in outcomes for f in outcome.findings]
     return checked.count(True), checked.count(False)
 

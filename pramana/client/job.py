@@ -173,9 +173,7 @@ class Job(Generic[ModelT]):
 
     @property
     def status(self) -> JobState:
-        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, according to the miner's last
-        answer.
-        """
+        """The miner's last answer: `queued`, `running`, `succeeded`, `failed` or `cancelled`."""
         return self._message.state
 
     @property
@@ -185,9 +183,7 @@ class Job(Generic[ModelT]):
 
     @property
     def error(self) -> PramanaError | None:
-        """The error of a failed job, of the class that `fit` would raise; None if the job has not
-        failed.
-        """
+        """The error of a failed job, of the class that `fit` would raise; else None."""
         problem = self._message.problem
         if problem is None:
             return None
@@ -215,8 +211,7 @@ class Job(Generic[ModelT]):
 
     @property
     def worth(self) -> Worth | None:
-        """The assessment of the model: a verdict with its evidence; None if the miner sends no
-        assessment.
+        """The assessment of the model: a verdict with its evidence; None if the miner has none.
 
         Raises as `model` does.
         """

@@ -35,16 +35,12 @@ class MinerConnection:
         return self.calls.url
 
     def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:
-        """Send a request and return the answer as a `kind`. Raises the miner's error as one
-        sentence.
-        """
+        """Send a request and return the answer as a `kind`. Raises the miner's error."""
         with one_sentence():
             return self.calls.call(kind, method, path, **options)
 
     def fetch(self, path: str) -> bytes:
-        """Return the bytes of the answer to a GET request. Raises the miner's error as one
-        sentence.
-        """
+        """Return the bytes of the answer to a GET request. Raises the miner's error."""
         with one_sentence():
             response = self.calls.send("GET", path)
             if not response.is_success:
@@ -52,9 +48,7 @@ class MinerConnection:
         return response.content
 
     def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
-        """Return an answer that may change later, and the seconds to wait before the next request,
-        if the miner states them.
-        """
+        """Return an answer, and the seconds until the next request if the miner states them."""
         with one_sentence():
             response = self.calls.send("GET", path)
             answer = self.calls.read(kind, "GET", path, response)

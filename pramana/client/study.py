@@ -84,9 +84,7 @@ class Study:
         return [step.line for step in self._message.next]
 
     def domain(self) -> Domain:
-        """Return the variables of the releases in use, with their categories, in the order of the
-        owners.
-        """
+        """Return the variables of the releases in use, in the order of the owners."""
         found = {v.name: v for plan in self._plans() for v in plan.domain}
         return Domain(tuple(found.values()))
 

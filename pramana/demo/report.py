@@ -190,9 +190,6 @@ def _shown(rows: Sequence[Parameter]) -> list[Parameter]:
 
 
 def _parameter_pictures(outcome: DemoOutcome) -> Iterator[Picture]:
-    """Yield a picture of each node's parameters, ordered so that pictures next to each other have
-    similar heights.
-    """
     groups: dict[str, list[Parameter]] = {}
     for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)

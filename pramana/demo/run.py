@@ -275,9 +275,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
-    """Open the study if it does not exist yet, and write each owner's table, site file and
-    invitation.
-    """
+    """Open the study if it does not exist; write each owner's table, site file and invitation."""
     folder = Folder(root)
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
     if not wanted:

@@ -1,5 +1,4 @@
-"""The content of a demonstration: sites with their tables, the structure to learn, and the true
-network.
+"""The content of a demonstration: sites with tables, a structure to learn, and the true network.
 
 The records are drawn from a known network, and each owner has some of the columns.
 """
@@ -120,9 +119,7 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Make an empty folder for a demonstration. Files of an earlier demonstration are removed;
-    other files cause an error.
-    """
+    """Make an empty folder. Removes files of a demonstration; other files cause an error."""
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():
@@ -142,9 +139,7 @@ def prepare(root: Path) -> Folder:
 def write_site(
     folder: Folder, site: SiteTable, miner: dict[str, Any], rng: np.random.Generator
 ) -> Path:
-    """Write an owner's table, with its rows in random order, and its site file. Return the site
-    file's path.
-    """
+    """Write an owner's shuffled table and site file; return the site file's path."""
     home = folder.site(site.owner)
     home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))

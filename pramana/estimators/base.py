@@ -48,9 +48,7 @@ EstimatorT = TypeVar("EstimatorT", bound="Estimator")
 
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
-    """Return a class decorator for estimators of a kind: fields become options, and errors name
-    unknown options.
-    """
+    """Return a class decorator for estimators of a kind: the fields become options."""
     made = dataclass(eq=False, repr=False)(kind)
     made.__init__ = checked_options(made.__init__, kind.__name__)  # type: ignore[method-assign]
     return made
@@ -209,17 +207,13 @@ class Estimator(Drawn, ABC):
         """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Set the fitted attributes from a model learned elsewhere, and return this estimator.
-        Raises InputError.
-        """
+        """Set the model that was learned elsewhere; return the estimator. Raises InputError."""
         self._take(document)
         self._set_source(source)
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return the fields of the equivalent job at a miner, without the options for estimating
-        counts.
-        """
+        """Return the fields of the equivalent job at a miner, except the options of counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
@@ -282,9 +276,7 @@ class Estimator(Drawn, ABC):
         return made
 
     def to_json(self) -> str:
-        """Return the model as JSON text, from which `from_json` restores it exactly. Raises
-        NotFitted.
-        """
+        """Return the model as JSON text for `from_json`, without loss. Raises NotFitted."""
         return write_json(self.to_document())
 
     @classmethod

@@ -66,18 +66,14 @@ class BayesClassifier(Classifier[Learned]):
 
     @property
     def weight_(self) -> float:
-        """The factor by which the evidence of all attributes together is multiplied, above 0 and at
-        most 1.
-        """
+        """The factor on the joint evidence of all attributes, above 0 and at most 1."""
         return self._fitted.weight
 
     def _picture(self) -> Picture:
         return bayes_chart(self._fitted)
 
     def to_text(self) -> str:
-        """Return as text the attributes, ordered by their information about the class, with their
-        probabilities in percent.
-        """
+        """Return the attributes with their probabilities in percent, the most informative first."""
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:

@@ -148,9 +148,6 @@ class Classifier(Estimator, Generic[ModelT]):
         return encode(table, model.inputs, "frame", missing=model.sums_out)
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
-        """Raise an error for missing cells if the model cannot predict from records with missing
-        values.
-        """
         empty = [v.name for v in inputs if v.name in table.columns and not takes_empty(v)]
         empty = [name for name in empty if table[name].isna().any()]
         words = lacking(table, inputs.names, "frame")

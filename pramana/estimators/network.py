@@ -58,8 +58,7 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
 
 @estimator
 class BayesNet(NetworkAnswers, Estimator):
-    """A Bayesian network that learns its parameters and, unless a structure is given, its links (Ma
-    5).
+    """A Bayesian network that learns parameters and, unless a structure is given, links (Ma 5).
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;

@@ -1,6 +1,4 @@
-"""Regression that predicts a numeric column from other columns, learned from masked or true
-records.
-"""
+"""Regression of a numeric column on other columns, learned from masked or true records."""
 
 from __future__ import annotations
 
@@ -175,9 +173,7 @@ class Regression(Estimator):
 
     @property
     def score_(self) -> Any:
-        """The score on held-out records: `r2` with its `se`, and `rmse`; None if records are too
-        few.
-        """
+        """The score on held-out records: `r2`, its `se`, and `rmse`; None for too few records."""
         return self._fitted.score
 
     @property

@@ -50,8 +50,7 @@ _ANSWERED = {"kind", "records", "items", "examined", "modelled_from", "itemsets"
 
 @estimator
 class AssociationRules(Estimator):
-    """Frequent itemsets, and rules of the form "records with these categories often have those too"
-    (Ma 7.1).
+    """Frequent itemsets, and rules "records with categories A often have categories B" (Ma 7.1).
 
     An item is a category of a variable; an itemset has at most one item of each variable (Ma 7.1.2;
     FRAPP 6).
@@ -124,9 +123,7 @@ class AssociationRules(Estimator):
 
     @property
     def examined_(self) -> pd.DataFrame:
-        """All itemsets that the search examined, whether frequent or not, in the form of
-        `itemsets_`.
-        """
+        """All examined itemsets, whether frequent or not, in the form of `itemsets_`."""
         return itemsets_frame(self._fitted.itemsets, examined=True)
 
     @property

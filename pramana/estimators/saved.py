@@ -103,9 +103,7 @@ class SavedModel(DocumentPart):
             ) from None
 
     def among(self, known: Iterable[type[Any]], argument: str) -> Any:
-        """Return the unfitted estimator of the class in `known` that this document names, with its
-        options. Raises InputError.
-        """
+        """Return the unfitted estimator that this document names. Raises InputError."""
         for found in known:
             if (found.__name__, found.kind) == (self.estimator, self.kind):
                 break

@@ -112,9 +112,6 @@ def observed_categories(
 
 
 def _as_ordered(variable: Variable, column: pd.Series) -> Variable:
-    """Return a variable with all categories of the column's ordered type, including unused ones, in
-    the order of the type.
-    """
     cells = series_cells(column.cat.categories, f"Column {variable.name!r} of frame")
     gaps = [label for label in variable.categories if label == EMPTY]
     return Variable(variable.name, (*cells.to_pylist(), *gaps))

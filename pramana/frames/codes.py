@@ -30,9 +30,7 @@ MissingColumns = Literal["warn", "error", "ignore"]
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return a sentence on the columns that a table lacks, which suggests similar names outside
-    `known`.
-    """
+    """Return a sentence on the columns that a table lacks; it suggests names not in `known`."""
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""
@@ -130,9 +128,6 @@ def _codes(
 
 
 def _takes(variable: Variable) -> tuple[int | None, int | None]:
-    """Return the codes of the category for empty cells and of the category for other values; each
-    is None if the variable has no such category.
-    """
     known = {label: code for code, label in enumerate(variable.categories)}
     cuts = cells.interval_cuts(variable.categories)
     last = variable.size - 1 if cuts is not None and variable.size > len(cuts) + 1 else None
@@ -168,9 +163,7 @@ def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
 
 
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
-    """Return a frame of the labels for codes; a code beyond the categories becomes a missing value
-    (NaN).
-    """
+    """Return a frame of the labels for codes; codes beyond the categories become missing (NaN)."""
     import pandas as pd
 
     return pd.DataFrame(

@@ -46,8 +46,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
-    """Context that raises errors again as one sentence without inner frames; the remedy follows a
-    semicolon.
+    """Context that raises errors again as one sentence, without inner frames.
 
     Args:
         of: the start of the sentence, such as the name of the wrong parameter.
@@ -72,9 +71,7 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
 def checked_options(
     function: Callable[Given, Answer], name: str | None = None
 ) -> Callable[Given, Answer]:
-    """Return a public function, called `name`, whose error for an unknown or missing option is one
-    sentence.
-    """
+    """Return the function with one-sentence errors for unknown and missing options."""
     known = inspect.signature(function)
 
     @functools.wraps(function)

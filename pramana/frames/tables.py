@@ -84,9 +84,7 @@ def is_list(given: object) -> bool:
 
 
 def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
-    """Return the names in a list, or one name given as text. Raises OptionError, also for no names
-    if `some`.
-    """
+    """Return the names in a list or in one text; at least one if `some`. Raises OptionError."""
     if isinstance(given, str):
         return [given]
     names = list(cast("Iterable[object]", given)) if is_list(given) else [None]

@@ -37,8 +37,7 @@ class Columns:
 def columns_of(
     frame: Frame, confidential: str | Sequence[str], tell: str | Sequence[str] | None
 ) -> Columns:
-    """Return the columns that the arguments of `pm.mask` select; `tell` None selects all columns
-    not in `confidential`.
+    """Return the columns that arguments of `pm.mask` select; `tell` None selects all others.
 
     Raises TableError, MissingColumn, OptionError.
     """

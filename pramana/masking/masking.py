@@ -67,8 +67,7 @@ def mask(
     keep_order: bool = False,
     **options: Any,
 ) -> MaskedFrame:
-    """Mask confidential numeric columns so that regressions give the same results as on the true
-    values.
+    """Mask confidential numeric columns; regressions give the same results as on true values.
 
     The other columns are released unchanged. Masked values are predictions from these columns, with
     noise in place of the residuals. So the masked values of a person reveal no more than the

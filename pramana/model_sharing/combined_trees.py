@@ -195,9 +195,7 @@ class CombinedTrees(TreePredictor, Estimator):
         self.notes_ = tuple(saved.notes)
 
     def describe_source(self) -> str:
-        """Return a description of the source: the trees, their records and the bound. Raises
-        NotFitted.
-        """
+        """Describe the source: the trees, their records and the bound. Raises NotFitted."""
         self._require_fitted()
         trees = "1 shared tree" if self.n_trees_ == 1 else f"{self.n_trees_} shared trees"
         bound = (

@@ -77,9 +77,6 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
 
 
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
-    """Return the message in a document: the document itself, or its content if it is a saved file
-    or a release.
-    """
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
             f"{argument} contains a model learned from trees, not a shared tree; read it with"

@@ -62,9 +62,7 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The amplification of a whole record, over all owners and draws (see
-        `Reports.amplification`).
-        """
+        """The amplification of a whole record, over all owners and draws."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined
@@ -234,9 +232,7 @@ def _blocks(drawn: BlockDraw, identity: str) -> Iterable[BlockDisclosure]:
 
 @dataclass(frozen=True)
 class _Population:
-    """People who have the same draws: a name for the set, the draws' digest of the people, and
-    pseudonyms.
-    """
+    """People with the same draws: a name, the draws' digest of people, and pseudonyms."""
 
     name: str
     people: str
@@ -246,9 +242,6 @@ class _Population:
 def _population(
     seen: dict[str, list[_Population]], drawn: BlockDraw, keys: Pseudonyms | None
 ) -> str:
-    """Return the name of a set of people; draws of mostly the same people get the name of the
-    newest such reports.
-    """
     if keys is None:
         return ""
     before = seen.setdefault(drawn.draw, [])

@@ -172,8 +172,7 @@ class EstimatedCounts(Drawn):
         return frame
 
     def levels(self, variable: str, groups: Groups, *, level: float = LEVEL) -> pd.DataFrame:
-        """Return the estimated counts of groups of categories and of the categories within each
-        group.
+        """Return the estimated counts of groups of categories, and of each group's categories.
 
         The counts within a group add up to the count of the group. Two or more small categories of
         a group share one row, such as `212 others`. A category is small if its count is at most its
@@ -231,8 +230,8 @@ class EstimatedCounts(Drawn):
             return replace(self, marginals=self.marginals.part(names, apart=True))
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
-        """Return the tables of all single variables, with columns `variable`, `category` and those
-        of `table`.
+        """Return one-way tables of all variables: `variable`, `category`, and the columns of
+        `table`.
 
         Variables without any reports are omitted.
         """
@@ -247,8 +246,7 @@ class EstimatedCounts(Drawn):
         right: str | Sequence[str],
         given: str | Sequence[str] = (),
     ) -> pd.Series:
-        """Test whether two variables, or two sets of variables, are independent given other
-        variables.
+        """Test whether two variables, or sets of variables, are independent given other variables.
 
         The test uses the likelihood ratio of the reports (G², see `pramana_core.estimation`), so
         noise weakens evidence but never creates it. For `pooled` counts, Wald's test is used.
@@ -278,8 +276,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """Sentences, one for each model that the reports contradict, of the tables estimated until
-        now.
+        """Sentences on the models, of tables estimated until now, that the reports contradict.
 
         The list is empty if the reports fit, and always for `moment` and `ml`, which assume no
         model.
@@ -288,9 +285,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables, estimated until now, that were filled in from smaller tables;
-        "" if none were.
-        """
+        """A sentence on the tables that were filled in from smaller ones until now, or ""."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:

@@ -1,6 +1,4 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, all other parts in the schema's
-metadata.
-"""
+"""Reports as one Parquet file: codes and pseudonyms as columns, all else as schema metadata."""
 
 from __future__ import annotations
 

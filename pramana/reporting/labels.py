@@ -61,9 +61,7 @@ def forms(plan: Plan) -> dict[str, Form]:
 
 
 def item_column(variable: Variable, category: str) -> str:
-    """Return the name of the column that states whether a category was reported in a set of
-    items.
-    """
+    """Return the name of the column that states whether a set of items has a category."""
     return f"{variable.name}={category}"
 
 
@@ -171,9 +169,7 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
 
 
 def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
-    """Check that each record reports a set of variables that the sampled block contains. Raises
-    TableError.
-    """
+    """Check that each record reports a set of the sampled block. Raises TableError."""
     channel = block.channel
     if not channel.choices:
         return

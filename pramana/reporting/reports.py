@@ -185,9 +185,7 @@ class Reports:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 digest of plan, pseudonyms and reports, in hexadecimal, which identifies the
-        content.
-        """
+        """The SHA-256 digest of plan, pseudonyms and reports, in hexadecimal."""
         return records_digest(self.plan, self.pseudonyms, self.codes)
 
     @cached_property

@@ -69,9 +69,7 @@ def tabulated_each(
     *,
     shares: bool = False,
 ) -> pd.DataFrame:
-    """Return the tables of single variables as one frame, in the form of
-    `EstimatedCounts.to_frame`.
-    """
+    """Return the tables of single variables in the form of `EstimatedCounts.to_frame`."""
     import pandas as pd
 
     tables = []

@@ -35,9 +35,7 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run; `ordered` says whether K2 searches structures along the given order of the
-    variables.
-    """
+    """Options of a run; `ordered` says whether K2 searches along the order of the variables."""
 
     ordered: bool = False
 
@@ -194,9 +192,6 @@ def _distance(series: Series) -> dict[str, float | None]:
 
 
 def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict[str, Any]]:
-    """Yield each learned link with the share of the runs that learned it, the most frequent
-    first.
-    """
     by_link: dict[tuple[str, str], list[Any]] = {}
     for learned in found:
         for link in learned.links:

@@ -68,9 +68,7 @@ def designed(
 
 
 def estimator_of(design: Design) -> Estimator:
-    """Return the estimator with the smaller predicted error, or `moment` if the design has no
-    predictions.
-    """
+    """Return the estimator with the smaller predicted error, or `moment` without predictions."""
     return cast(Estimator, design.chosen.estimator if design.chosen.able else "moment")
 
 
@@ -87,8 +85,7 @@ def described(design: Design) -> dict[str, Any]:
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:
-    """Return the goal of a design for mining itemsets: all sets of variables whose errors can be
-    predicted.
+    """Return a design's goal for mining: all sets of variables whose errors can be predicted.
 
     Raises OptionError for an impossible length.
     """

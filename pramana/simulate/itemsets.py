@@ -33,8 +33,7 @@ def chosen(found: FoundItemsets) -> dict[tuple[int, ...], float]:
 
 
 def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
-    """Compare the itemsets found with the truly frequent itemsets, both given as positions of their
-    items.
+    """Compare itemsets found with truly frequent ones, both given as positions of their items.
 
     Returns one row per length with truly frequent itemsets: `length`, the counts `frequent` and
     `found`, `support_error` (the mean relative error of the supports of correctly found itemsets;
@@ -78,9 +77,7 @@ def _compared(truth: Supports, found: Supports) -> tuple[int, int, float, float,
 
 
 class RulesSimulation:
-    """Mines the reports of every run and compares the result with the frequent itemsets of the true
-    records.
-    """
+    """Mines every run's reports; compares the result with the true records' itemsets."""
 
     name = "association-rules"
 

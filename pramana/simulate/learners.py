@@ -33,8 +33,7 @@ _SHOWN = {
 
 
 class ClassifierSimulation:
-    """Learns one classifier from the reports and one from the clean records of every run; tests
-    both on held-out records.
+    """Tests classifiers learned from the reports, and from the clean records, of every run.
 
     A run has `accuracy`, `clean_accuracy` and `majority`, the accuracies of the two classifiers and
     of the most frequent class on held-out records; `gain`, `accuracy` minus `majority`, and its

@@ -1,6 +1,4 @@
-"""Distance of a learned network from a reference: links that differ, and divergence of the
-parameters.
-"""
+"""Distance of a learned network from a reference: differing links, and divergence."""
 
 from __future__ import annotations
 
@@ -22,8 +20,7 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class LinkErrors:
-    """Counts of a structure's differences from a reference; their sum is the structural Hamming
-    distance.
+    """A structure's differences from a reference; the sum is the structural Hamming distance.
 
     Attributes:
         extra: pairs that are adjacent in the structure only.
@@ -100,9 +97,7 @@ def _margin(marginals: Marginals, parents: tuple[str, ...]) -> Tensor:
 def divergence_or_none(
     reference: BayesNet, network: BayesNet, entropy: float | None
 ) -> float | None:
-    """Return the divergence of `network` from `reference`, their cross-entropy minus `entropy`, in
-    nats; None if a marginal is too large.
-    """
+    """Return the divergence from `reference` in nats; None if a marginal is too large."""
     try:
         return None if entropy is None else cross_entropy(reference, network) - entropy
     except LimitExceeded:

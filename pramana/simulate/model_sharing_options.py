@@ -1,6 +1,4 @@
-"""Options of a simulation of shared trees. This module imports nothing heavy, because commands list
-the options.
-"""
+"""Options of a simulation of shared trees; imports are light, because commands list the options."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ COMBINING = ("pgen", "basegen", "labelled", "votes")
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The options of a simulation of shared trees; the defaults are those of the paper, without
-    pruning.
+    """The options of a simulation of shared trees; by default as in the paper, without pruning.
 
     Attributes:
         owners: the count of owners, among whom the training records are divided at random.

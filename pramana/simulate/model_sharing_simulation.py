@@ -36,9 +36,7 @@ _FOLDS, _OWNERS, _TREES, _MINER = range(4)
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one run, both numbered from 0, with its held-out records and its training
-    records.
-    """
+    """One fold of one run, both numbered from 0: held-out records and training records."""
 
     run: int
     number: int
@@ -48,8 +46,7 @@ class Fold:
 
 @dataclass(eq=False)
 class PreparedTable:
-    """A table with its basis models and trees, computed once for several simulations. Raises
-    TableError.
+    """A table with basis models and trees that several simulations use. Raises TableError.
 
     Models and trees depend only on the options, so a simulation without this object has the same
     results.
@@ -85,9 +82,7 @@ class PreparedTable:
         return found
 
     def owners(self, fold: Fold, options: SimulationOptions) -> list[Rows]:
-        """Return each owner's records in a fold; the training records are divided at random into
-        equal parts.
-        """
+        """Return each owner's records: equal random parts of a fold's training records."""
         chance = stream(options.seed, fold.run, _OWNERS, fold.number, options.owners)
         return list(np.array_split(chance.permutation(fold.train), options.owners))
 
@@ -134,8 +129,7 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class FoldModels:
-    """The models of a fold by one method, whose results are averaged; empty if nothing was
-    released.
+    """The models of a fold, whose results are averaged; empty if nothing was released.
 
     `refused` counts the owners without a release; `leaves` has the leaf count of each released
     tree; `pseudo_records` is None if the model was not learned from pseudo-records.

@@ -1,6 +1,4 @@
-"""Tables for a simulation of shared trees; numeric columns stay numeric, and incomplete records are
-removed.
-"""
+"""Tables for a simulation of shared trees, with numeric columns, without incomplete records."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Repeated runs that draw records, randomize and learn: the results of each run, and their
-means.
-"""
+"""Repeated runs that draw records, randomize and learn: the results of runs and their means."""
 
 from __future__ import annotations
 
@@ -138,9 +136,7 @@ class Trials:
         }
 
     def everything(self) -> ReportedCounts:
-        """Return the true counts of all records of a table, or of records drawn once from a
-        network.
-        """
+        """Return the true counts of a whole table, or of records drawn once from a network."""
         rng = np.random.default_rng([self.seed, self.runs])
         return ReportedCounts(self.source.draw(self.source.records, rng), self._sizes)
 
@@ -177,9 +173,7 @@ class Simulated(Protocol):
     def run(
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """Return a run's results, and the counts that the learner used; `share` receives the
-        progress.
-        """
+        """Return a run's results and the counts it learned from; `share` receives the progress."""
 
     def findings(self, runs: Series) -> dict[str, Any]:
         """Return the findings of all runs as JSON."""

@@ -73,9 +73,7 @@ def at(means: pd.DataFrame, curve: str, p: float) -> float:
 def draw(
     axis: Axes, means: pd.DataFrame, names: Sequence[str], levels: Mapping[str, float]
 ) -> None:
-    """Draw curves with bars of one standard deviation, and constant accuracies as
-    horizontal lines.
-    """
+    """Draw curves with bars of one standard deviation, and horizontal lines for constants."""
     shown = means.assign(accuracy=100 * means["accuracy"], sd=100 * means["sd"])
     looks = dict(zip(names, LOOKS, strict=False))
     curves(axis, shown, "p", "accuracy", "curve", error="sd", looks=looks, capsize=2)
@@ -121,9 +119,7 @@ def plan(records: TrueRecords, p: float) -> Plan:
 def learned(
     setting: Setting, label: str, records: TrueRecords, levels: Sequence[float]
 ) -> pd.DataFrame:
-    """Return accuracies on the true records, one row per curve, p and run; p = 0 stands for the
-    clean records.
-    """
+    """Return accuracies on the true records by curve, p and run; p = 0 means clean records."""
     owner = SeededOwner.of(label, setting.seed, records.size)
     unrandomized = Plan.unrandomized(records.domain)
     work = [(p, run) for p in levels for run in range(runs_at(p, quick=setting.quick))]
@@ -231,9 +227,7 @@ GRANULARITY = {
 
 @dataclass(frozen=True, eq=False)
 class Iris:
-    """The measurements with noise, their grouping, and the records that consist of the groups and
-    the class.
-    """
+    """The measurements with noise, their grouping, and the records of groups and class."""
 
     values: dict[str, Floats]
     groups: dict[str, Discretization]
@@ -294,9 +288,7 @@ _BINS = 40
 
 
 def run_6_3(setting: Setting) -> Result:
-    """Randomize the groups of every measurement once, and estimate the count of records in each
-    group.
-    """
+    """Randomize every measurement's groups once, and estimate the count in each group."""
     made = iris_sample(setting)
     records = made.records
     channels = plan(records, P)

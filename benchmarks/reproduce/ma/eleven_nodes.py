@@ -48,9 +48,7 @@ X_PRINTED, X_OF_MA = 0.4, 0.2
 
 
 def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
-    """Return the plan of all columns, with parameter `x` for column X and without randomization for
-    `exact` columns.
-    """
+    """Return the plan of all columns, with parameter `x` for X; `exact` ones are unrandomized."""
     flip = Dense.binary(x, x)
     return Plan(
         tuple(
@@ -110,9 +108,7 @@ def errors(codes: Mapping[str, Codes], learning: Sequence[Learner]) -> Tensor:
 
 
 def parameters(codes: Mapping[str, Codes]) -> pd.DataFrame:
-    """Return the true parameters in the table's order, with the clean estimates and the printed
-    values.
-    """
+    """Return the true parameters in the table's order, with clean estimates and printed values."""
     network = setups.network()
     rows = []
     for node in STRUCTURE.nodes:
@@ -242,9 +238,7 @@ ACCURATE = 0.02
 
 
 def run_masiv(setting: Setting) -> Result:
-    """Compute the privacy of Table I, and compare Table II with theory, for each possible p
-    of X.
-    """
+    """Compute the privacy of Table I, and compare Table II with theory, for each p of X."""
     codes = records(setting)
     estimates = simulated(setting, "masiv-table-2", codes, [X_OF_MA, X_PRINTED])
     table = parameters(codes)[["node", "true", "printed", "printed_sd", "free"]].copy()

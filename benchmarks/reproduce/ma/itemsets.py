@@ -1,5 +1,4 @@
-"""Ma 7.1: mining itemsets whose items are randomized in groups, and the amplification of such
-groups.
+"""Ma 7.1: mining itemsets of items that are randomized in groups, and the groups' amplification.
 
 Figures 7.4 and 7.5 show the errors of itemsets at every p, figure 7.3 the amplifications.
 """
@@ -184,8 +183,7 @@ GROUPS = (2, 3)
 
 
 def run_7_3(setting: Setting) -> Result:
-    """Compute the amplifications of groups and of single items from the plans, and compare them
-    with the closed forms.
+    """Compute the amplifications of groups and of single items, and compare with the closed forms.
 
     A group of items randomized together over its 2^|G| cells gives each item a marginal channel.
     Applied to the items one by one, these channels are equally accurate for single items.

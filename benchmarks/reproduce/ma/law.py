@@ -1,6 +1,4 @@
-"""Ma figure 5.1: the distribution of an estimated parameter by Hinkley, by Taylor expansion, and by
-simulation.
-"""
+"""Ma figure 5.1: the law of an estimated parameter by Hinkley, by Taylor expansion, simulated."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ class RatioOfNormals:
 
     @classmethod
     def of_parameter(cls, counts: Tensor, p: float) -> RatioOfNormals:
-        """Return the law of N^_111 / N^_11 if both variables are flipped with probability p; X2 is
-        in rows.
-        """
+        """Return the law of N^_111 / N^_11 if both variables are flipped; X2 is in rows."""
         full = covariance(counts, [flips(p)] * 2)
         pair = np.array([[1, 0, 0, 0], [1, 1, 0, 0]])
         (v1, v12), (_, v2) = pair @ full @ pair.T
@@ -78,9 +74,7 @@ class RatioOfNormals:
 
 
 def run_5_1(setting: Setting) -> Result:
-    """Compare both approximations with simulated estimates over the values of p and of the count of
-    records.
-    """
+    """Compare both approximations with simulated estimates over p and the count of records."""
     grid = [("a", p, RECORDS_A) for p in P_A] + [("b", P_B, n) for n in RECORDS_B]
     rows = []
     for part, p, records in setting.steps(grid):
@@ -154,8 +148,7 @@ def simulate(p: float, records: int, draws: int, rng: np.random.Generator) -> Te
 
 
 def farthest(ordered: Tensor, cdf: Tensor) -> float:
-    """Return the largest distance between a distribution function and the distribution of a sorted
-    sample.
+    """Return the largest distance between a distribution function and that of a sorted sample.
 
     Estimates from few records repeat values, so the distance is measured at the middle of each
     step.

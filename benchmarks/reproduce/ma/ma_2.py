@@ -1,6 +1,4 @@
-"""Ma chapter 2: counts of categories (figure 2.2) and of groups of numbers (2.3), estimated from
-reports.
-"""
+"""Ma chapter 2: estimated counts of categories (figure 2.2) and of groups of numbers (2.3)."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ def channel(scheme: str, p: float) -> Transition:
 
 
 def run_3_1(setting: Setting) -> Result:
-    """Compute the entropy H(X | X~) of three schemes under a uniform prior, and the schemes'
-    amplifications.
-    """
+    """Compute H(X | X~) under a uniform prior, and the amplification, of three schemes."""
     rows = [
         (scheme, p, conditional_entropy(made))
         for scheme in SCHEMES
@@ -97,9 +95,7 @@ GAMMAS = (1.0, 2.0, 5.0, 10.0, 19.0, 50.0, 100.0)
 
 
 def run_3_2(setting: Setting) -> Result:
-    """Tabulate the bound rho_2* over rho_1, and compare the bound with binary channels that reach
-    it.
-    """
+    """Tabulate the bound rho_2* over rho_1, and compare it with binary channels."""
     priors = np.linspace(0.005, 0.995, 100 if setting.quick else 199)
     table = pd.DataFrame(
         {"gamma": g, "rho_1": prior, "rho_2": Amplification.of_gamma(g).grown(prior)}
@@ -227,8 +223,7 @@ def log_odds(counts: Tensor) -> Tensor:
 
 
 def predicted_log_odds_se(a: Transition, b: Transition) -> float:
-    """Return the standard error of the log odds ratio of two independent fair bits randomized by
-    two channels.
+    """Return the standard error of the log odds ratio of two independent randomized fair bits.
 
     To first order, the estimate is the mean of a function of the reports over the records.
     """
@@ -280,9 +275,7 @@ that does not depend on the count of records keeps divergences comparable.
 
 
 def run_3_4(setting: Setting) -> Result:
-    """Estimate by maximum likelihood for all keep-probabilities and counts of records, and average
-    the distances.
-    """
+    """Estimate by maximum likelihood at every setting, and average the distances."""
     categorical, numeric = _categorical(setting.part(0.0, 0.5)), _numeric(setting.part(0.5, 1.0))
     return Result(
         {"a": categorical, "b": numeric}, _accuracy_claims(categorical, numeric), _draw_3_4

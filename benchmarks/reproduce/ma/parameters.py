@@ -82,9 +82,7 @@ def clean_of(counts: Tensor) -> Tensor:
 
 
 def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
-    """Return standard errors given the records, by combination of the parents; the node's own axis
-    is the last of `counts`.
-    """
+    """Return standard errors given the records, by combination of the parents."""
     flip = flips(p)
     matrices = [*[flip] * (counts.ndim - 1), np.eye(2) if exact else flip]
     return parameter_errors(counts, matrices)[..., 0].ravel()
@@ -93,9 +91,7 @@ def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
 def over_runs(
     setting: Setting, label: str, work: Iterable[tuple[str, float]], given: Sequence[object]
 ) -> pd.DataFrame:
-    """Return node D's parameters by setup and p: clean estimates, theoretical errors, and results
-    of ten runs.
-    """
+    """Return node D's clean parameters, theoretical errors and ten runs' results."""
     codes = six_sample(RECORDS, setting.rng(label))
     counts = counted(codes, NODE)
     owner = SeededOwner.of(label, setting.seed, RECORDS)
@@ -179,8 +175,7 @@ def p_star(
     thresholds: Sequence[float],
     readings: Iterable[str],
 ) -> dict[tuple[float, str], float]:
-    """Return p* by threshold c and reading of the definition: the first p, in steps of 0.01, whose
-    error exceeds c.
+    """Return p*, the first p (in steps of 0.01) whose error exceeds c, by c and by reading.
 
     If the error stays below c up to p = 0.45, p* is 0.45.
     """
@@ -214,8 +209,7 @@ def p_stars(
     thresholds: Sequence[float],
     readings: Sequence[str],
 ) -> pd.DataFrame:
-    """Return p* by setup, count of records, threshold and reading; smaller samples are parts of the
-    largest one.
+    """Return p* by setup, count of records, threshold and reading of the definition.
 
     `labels` contains the name of the owner and the name of the sample's random stream.
     """
@@ -269,9 +263,7 @@ THRESHOLD = 0.02
 
 
 def run_masiv_4(setting: Setting) -> Result:
-    """Compute both parts of the figure in both setups, with three readings of the
-    definition of p*.
-    """
+    """Compute both parts of the figure in both setups, with three readings of p*."""
     levels = LEVELS_4[1::2] if setting.quick else LEVELS_4
     sizes = SIZES_4[:3] if setting.quick else SIZES_4
     parameters = over_runs(
@@ -393,9 +385,7 @@ def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
 
 
 def ignoring_parents(counts: Tensor) -> float:
-    """Return the distance if the parents are ignored, which is the information of the parents about
-    the node.
-    """
+    """Return the distance if the parents are ignored: their information about the node."""
     alone = counts.sum(axis=tuple(range(counts.ndim - 1)))
     return conditional_kl(counts, np.broadcast_to(alone / alone.sum(), counts.shape))
 
@@ -416,9 +406,7 @@ def measured(
 
 
 def shares(found: Mapping[Any, float], codes: Mapping[str, Codes]) -> tuple[float, str]:
-    """Return the largest ratio of a node's distance to its distance without parents, and all ratios
-    as text.
-    """
+    """Return the largest ratio of a distance to that without parents, and all ratios as text."""
     parts = {n: found[n] / ignoring_parents(counted(codes, n)) for n in NODES}
     return max(parts.values()), ", ".join(f"{share:.1%} ({n})" for n, share in parts.items())
 

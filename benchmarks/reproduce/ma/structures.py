@@ -54,9 +54,7 @@ Scores = Mapping[str, Callable[[float], Scoring]]
 
 
 def compared(setting: Setting, scores: Scores) -> Result:
-    """Learn structures by the paper's K2 with each threshold and by our score, and check the
-    paper's claims.
-    """
+    """Learn structures by the paper's thresholds and by our score; check the paper's claims."""
     rows = learned(setting, scores)
     table = summarized(rows)
     claims = _threshold_claims(rows, table, list(scores))
@@ -188,9 +186,7 @@ _RARE = 0.01
 
 
 def run_masiv_5(setting: Setting) -> Result:
-    """Learn by every score at every p in both setups, and by the score with the strongest penalty
-    also on more records.
-    """
+    """Learn by every score at every p in both setups, by the strictest also on more records."""
     runs = QUICK_RUNS_MASIV if setting.quick else RUNS
     every = {**BAYESIAN, **BIC}
     some = {score: every[score] for score in (VARIABLE, STRONGEST)}
@@ -248,9 +244,7 @@ def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
 def estimates(
     owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float, run: int
 ) -> dict[str, Marginals]:
-    """Return the estimates from which each site learns; the key names the nodes that the site
-    learns.
-    """
+    """Return the estimates of each site, by the names of the nodes that it learns."""
     return {str(one.nodes): one.marginals(owner, codes, run) for one in learners(name, p)}
 
 

@@ -1,5 +1,4 @@
-"""Sharkey's figures 5 and 6: the accuracy of models of pseudo-data as the count of owners grows,
-and of three kinds of models.
+"""Sharkey's figures 5 and 6: accuracy by the count of owners, and of three kinds of models.
 
 Figure 7 shares the simulations of the paper's tables, one row each.
 """
@@ -78,9 +77,7 @@ class Cell:
 
 
 def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Run the simulations; return for each the accuracies with their standard deviations over the
-    folds.
-    """
+    """Run the simulations; return a row for each, with mean and deviation over the folds."""
     rows = []
     tables = {name: table_of(setting, name) for name in dict.fromkeys(c.table for c in cells)}
     folds = QUICK_FOLDS if setting.quick else FOLDS
@@ -124,9 +121,7 @@ def percent(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def baselines(axis: Axes, found: pd.DataFrame) -> None:
-    """Draw horizontal lines at the accuracies of a model of all records and of the most frequent
-    class.
-    """
+    """Draw lines at the accuracies of a model of all records and of the most frequent class."""
     for column, colour, dash, label in (
         ("basis_accuracy", plots.BLACK, "-", "BASIS: all records"),
         ("majority", plots.GREY, "--", "most frequent class"),

@@ -93,9 +93,7 @@ class Publisher:
         return TreeSchema(schema.target, attributes), MixedTable(tuple(columns), table.records)
 
     def choose(self, kept: PreparedTable, fold: Fold, required: Requirement) -> Levels | None:
-        """Return the most frequent of the listed levels at which the training records meet a
-        requirement, or None.
-        """
+        """Return the most frequent levels at which the training records meet it, or None."""
         chosen = [levels for levels in self.levels[label(required)] if levels is not None]
         for levels in sorted(chosen, key=lambda levels: -chosen.count(levels)):
             schema, records = self.generalized(
@@ -138,8 +136,7 @@ def meets(counts: Floats, required: Requirement) -> bool:
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A model learned from a published table; records to classify are generalized in the same way
-    as the table.
+    """A model learned from a published table; it generalizes records before it classifies them.
 
     The paper does not describe how such a model classifies test records. Without generalization,
     these records would have values that the model does not know.

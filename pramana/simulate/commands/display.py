@@ -51,9 +51,7 @@ _SHARED = {
 
 
 def sharing_report(outcome: Simulation) -> Report:
-    """Return the report of a simulation of shared trees: the means over all folds, and the count of
-    trees not released.
-    """
+    """Return the report of a simulation of shared trees, with means over all folds."""
     options, table, found = outcome.options, outcome.table, outcome.as_dict()
     title = (
         f"{table.name}: {table.records.records:,} records, target {table.target},"

@@ -116,9 +116,7 @@ Settings = Annotated[
 
 @dataclass(frozen=True)
 class Setup:
-    """The command-line options for the records and their randomization; one option for each is
-    required.
-    """
+    """The command-line options for records, randomization, runs and result."""
 
     bif: Bif = None
     table: Table = None
@@ -143,8 +141,7 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials and the estimator of the counts; `wanted` returns what a design must
-        suit.
+        """Return the trials and the counts' estimator; `wanted` returns the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
