@@ -1,8 +1,9 @@
 """Other libraries doing the same work, and the process that runs them in `.venv-bench`.
 
-A function takes the arguments of the comparison, prepares (loads, converts), and returns a function
-that does the work once. Pramana is not installed in that environment. The process answers requests
-to prepare and to run, one JSON object per line; output of libraries goes to standard error.
+Each function takes the arguments of the comparison, loads and converts the data, and returns a
+function that does the work once. Pramana is not installed in `.venv-bench`. The process answers
+requests to prepare and to run, one JSON object per line; output of libraries goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
 
 
 def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], object]:
-    """Fit an entropy tree to one-hot records, or to distinct records with their counts."""
+    """Fit an entropy tree to one-hot records; with `distinct`, to distinct records with counts."""
     import numpy as np
     from sklearn.tree import DecisionTreeClassifier
 

@@ -103,7 +103,7 @@ def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
 def announce(
     served: Served, owners: int, plan: Plan, bodies: list[bytes], records: list[int]
 ) -> list[Target]:
-    """Open a study whose owners announce one release each; return the targets of their parts."""
+    """Open a study in which each owner announces a release; return the targets for the parts."""
     parts = [
         PartManifest(number=i, records=n, bytes=len(p), sha256=sha256(p).hexdigest())
         for i, (p, n) in enumerate(zip(bodies, records, strict=True))

@@ -1,4 +1,4 @@
-"""Measurements of learning under one bound for the whole record, by the product's own commands.
+"""Measurements of learning under one bound for the whole record, with the product's commands.
 
 python -m benchmarks.whole_record [--only words of a name] [--missing] [--data DIR]
 
@@ -56,7 +56,7 @@ WAYS = {f"gamma {gamma}": ("--design", "auto", "--gamma", str(gamma)) for gamma 
 class Command:
     """A command of `pramana simulate`: its source, its learner, and the label of its results.
 
-    `way` is one of `WAYS`; `options` are all options except source, way, runs and seed.
+    `way` is a key of `WAYS`; `options` are the options other than source, way, runs and seed.
     """
 
     source: str

@@ -82,7 +82,7 @@ class Design(CoreDesign):
 
     @property
     def warning(self) -> str:
-        """A warning about the use of the design, such as too much noise; "" without one."""
+        """A warning about using the design, such as too much noise; "" if unnecessary."""
         return self.advice
 
     def plan_of(self, owner: str) -> Plan:
@@ -183,9 +183,7 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
 
 
 def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
-    """Return the name and value of the only given argument, or None. Raises OptionError for
-    several.
-    """
+    """Return the only given argument and its name, or None. Raises OptionError for several."""
     found = [(name, value) for name, value in given.items() if value is not None]
     if len(found) > 1:
         names = list(given)

@@ -210,7 +210,7 @@ class NetworkAnswers:
 
         Args:
             frame: n rows; see `predict`.
-            target: the node; by default the only one without a column.
+            target: the node; by default the only node without a column.
             missing_columns: as in `predict`.
 
         Returns:

@@ -217,7 +217,7 @@ class Dataset:
         return tuple(name for name in self.columns if name in _CONFIDENTIAL)
 
     def make(self, rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
-        """Return `records` rows drawn by a generator, or by one with the given seed."""
+        """Draw and return `records` rows, with a generator or a seed."""
         import pandas as pd
 
         return pd.DataFrame(self.draw(np.random.default_rng(rng), records))

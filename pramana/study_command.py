@@ -184,7 +184,9 @@ def run_command(
     ] = None,
     records: Annotated[
         str | None,
-        typer.Option(help="Records to use if owners differ: identical, common or any."),
+        typer.Option(
+            help=("Records to use if the owners have different records: identical, common or any.")
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -276,7 +278,10 @@ def fetch(
     context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's id in `models`.")],
     out: Annotated[
-        Path | None, typer.Option(help="New file; by default MODEL.json, or the form's extension.")
+        Path | None,
+        typer.Option(
+            help=("New file; by default MODEL.json, or MODEL with the extension of the form.")
+        ),
     ] = None,
     form: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""Groups of comparisons with other libraries at the same work, on generated records.
+"""Groups of comparisons with other libraries that do the same work on generated records.
 
 Our code counts and learns from randomized records, the other library from clean records. The time
 in which the other library reads its table is not measured.
@@ -36,14 +36,12 @@ FULLY = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=N
 
 
 def randomized(plan: Plan, clean: dict[str, Codes]) -> dict[str, Codes]:
-    """Randomize records by keyed draws in one thread, and return the reports."""
     records = len(next(iter(clean.values())))
     keys = np.frombuffer(np.random.default_rng(8).bytes(16 * records), dtype="V16")
     return Randomizer(plan, SECRETS, "study", threads=1).reports(keys, clean)
 
 
 def each(domain: Domain, p: float) -> Plan:
-    """Return the plan that changes each variable with probability p."""
     return Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain))
 
 

@@ -82,7 +82,6 @@ class Result:
 
     @property
     def missed(self) -> bool:
-        """Whether the ratio exceeds the aim."""
         return self.aim is not None and self.ratio > self.aim
 
 
@@ -204,7 +203,7 @@ class Peer:
         python = self._environment / "bin" / "python"
         if not python.exists():
             raise NotInstalled(
-                f"Peers are not installed in {self._environment}.",
+                f"The other libraries (peers) are not installed in {self._environment}.",
                 remedy="Run `make bench`, which installs them.",
             )
         names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")

@@ -91,7 +91,7 @@ def tables(
 
 
 def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
-    """Return a repetition that tests independence where it holds, and checks the p-value."""
+    """Return a repetition that tests a true independence and succeeds if it is not rejected."""
     first, second, *given = plan.domain.names
 
     def repeat(rng: np.random.Generator) -> Interval:
@@ -285,7 +285,7 @@ _LAWS = {
 
 
 def masked_intervals(rng: np.random.Generator, method: Method, law: str, n: int) -> Interval:
-    """Draw a table, mask it and analyse the masked records as true ones."""
+    """Draw a table, mask it, and analyse the masked records as if they were true ones."""
     draw, analyses, truth = _LAWS[law]
     s, x = draw(rng, n)
     low, high = [], []

@@ -216,7 +216,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
 
 def row(found: CoverageResult) -> str:
-    """Return one line of the table."""
     cells = (
         found.name,
         found.where,
@@ -231,7 +230,7 @@ def row(found: CoverageResult) -> str:
 
 
 def page(results: Sequence[CoverageResult]) -> str:
-    """Return the whole page: the table, and reasons for wide intervals."""
+    """Return the text of the page: the table, and reasons why some intervals are wide."""
     from jinja2 import Template
 
     template = Template(
@@ -290,7 +289,7 @@ def columns(domain: Domain, p: float) -> Plan:
 
 
 def sampled(domain: Domain, sets: Sequence[Sequence[int]], gamma: float) -> Plan:
-    """Return a plan by which each record reports one of some sets of variables."""
+    """Return a plan by which each record reports one of the given sets of variables."""
     choices = tuple(
         Choice(
             tuple(axes),

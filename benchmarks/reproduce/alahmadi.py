@@ -131,7 +131,7 @@ def kept(
 
 
 def compared(true: Floats, masked: Floats) -> tuple[float, float]:
-    """Return slope and R^2 of the regression of masked fitted values on the true ones."""
+    """Return slope and R^2 of the regression of masked on true fitted values."""
     if not np.ptp(masked):
         return 0.0, 0.0
     found = stats.linregress(true, masked)
@@ -432,7 +432,7 @@ def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
 
 
 def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
-    """Draw a grid of numbers, in darker cells if they are farther from the ideal."""
+    """Draw a grid of numbers; a cell is darker the farther its number is from the ideal."""
     low, high = _SCALES[scale]
     values = numbers.to_numpy(dtype=float)
     off = np.clip(np.abs(values - _BEST[scale]) / (high - low), 0, 1)

@@ -49,7 +49,7 @@ GRANULARITY = 0.25
 
 
 def density(x: Tensor) -> Tensor:
-    """Return the density at points: two triangles, each with half of [0, 24] and half the mass."""
+    """Return the density at points: two triangles, each over half of [0, 24] with half the mass."""
     quarter = SUPPORT / 4
     height = 1 / (2 * quarter)
     from_peak = np.minimum(np.abs(x - quarter), np.abs(x - 3 * quarter))

@@ -111,7 +111,7 @@ def run_table_3(setting: Setting) -> Result:
 
 
 def by_length(itemsets: Supports, printed: tuple[int, ...]) -> Iterator[Claim]:
-    """Compare the counts of frequent itemsets with the printed ones, length by length."""
+    """Compare the count of frequent itemsets of each length with the printed count."""
     lengths = Counter(map(len, itemsets))
     for length, wanted in enumerate(printed, 1):
         yield Claim(
@@ -269,13 +269,13 @@ def _claims(
         found = _by_measure(means, rival)["support_error"]
         errors = {k: e for k, e in found.items() if not math.isnan(e)}
         if not errors:
-            yield Claim(f"{rival} correctly finds no itemset at all.")
+            yield Claim(f"{rival} does not find any frequent itemset.")
             continue
         first, last = min(errors), max(errors)
         yield Claim(  # 7.1: we ask for a factor of ten
-            f"The paper says that {rival} degrades drastically with the length: its support error"
-            f" goes from {errors[first]:,.0f} % at length {first} to {errors[last]:,.0f} % at"
-            f" length {last}.",
+            f"The paper says that {rival} degrades drastically with the length of itemsets: its"
+            f" support error goes from {errors[first]:,.0f} % at length {first} to"
+            f" {errors[last]:,.0f} % at length {last}.",
             errors[last] >= 10 * errors[first],
         )
     for rival, printed in (("MASK", mask_finds), ("C&P", CUT)):
@@ -414,9 +414,6 @@ def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
 
 
 def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
-    """Check "RAN-GD does not deviate much from the deterministic case over the entire range"
-    (7.1).
-    """
     groups = errors.groupby("alpha_share", dropna=False)["support_error"]
     p_value = float(stats.f_oneway(*(values for _, values in groups)).pvalue)
     means = groups.mean()
@@ -430,9 +427,6 @@ def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _gain_claim(ranges: pd.DataFrame) -> Iterator[Claim]:
-    """Check "Its worst case (determinable) privacy breach is only 33 % as compared to 50
-    %" (7.1).
-    """
     plain = ranges.iloc[0]
     half = ranges.iloc[first_smallest((ranges["alpha_share"] - 0.5).abs(), scale=1.0)]
     gained = bool(half["miner"] < plain["miner"] - 0.005)

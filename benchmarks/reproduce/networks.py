@@ -92,7 +92,7 @@ def families(whole: Structure, nodes: Iterable[str]) -> Structure:
 
 
 def family(*nodes: str) -> Structure:
-    """Return the families of the given ones among the six nodes."""
+    """Return the structure of the families of the given nodes, from the network of six nodes."""
     return families(STRUCTURE, nodes)
 
 
@@ -106,7 +106,7 @@ class Learner:
     def marginals(
         self, owner: SeededOwner, codes: Mapping[str, Codes], run: int
     ) -> EstimatedMarginals:
-        """Return the learner's estimates; all learners with a block see the same draws."""
+        """Return the learner's estimates; every learner of a block gets the same reports."""
         columns = {name: codes[name] for name in self.plan.domain.names}
         return EstimatedMarginals(owner.report(self.plan, columns, run), self.plan)
 

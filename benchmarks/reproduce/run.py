@@ -252,8 +252,8 @@ def list_experiments(*, json: bool = False) -> None:
     out = console()
     out.print(shown)
     out.print(
-        f"\nRun some with `pramana reproduce NAME...`, a paper's with {', '.join(papers())}, every"
-        f" one with `{ALL}`."
+        f"\nRun some with `pramana reproduce NAME...`, all of a paper with {', '.join(papers())},"
+        f" or all experiments with `{ALL}`."
     )
 
 

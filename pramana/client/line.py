@@ -1,4 +1,4 @@
-"""Requests to a miner: for one object, for a whole list, or for the state of unfinished work."""
+"""Requests to a miner for one object, for a whole list, or for the state of unfinished work."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Alignment(AlignmentMessage):
     __str__ = __repr__
 
     def describe(self) -> str:
-        """Return the state in words, with a warning first if linkage secrets differ."""
+        """Describe the state in a phrase, after a warning if linkage secrets differ."""
         if self.secrets == "different":
             return f"{secrets_differ(self.secret_groups)} {self._state()}"
         return self._state()
@@ -74,7 +74,7 @@ class Alignment(AlignmentMessage):
 
 
 class Disclosure(StudyPrivacy):
-    """The disclosure of one person by everything released for a study, as the miner computes it.
+    """The disclosure about one person by all releases of a study, as the miner computes it.
 
     Attributes:
         record: the amplification of the whole record over all owners, at both extremes.
@@ -110,11 +110,11 @@ class Disclosure(StudyPrivacy):
         return self.record.determined.grows_to
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the disclosure of the record, of each owner and of each column, one row each.
+        """Return one row for the disclosure of the record, of each owner, and of each column.
 
         Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
-        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. Columns that were released
-        unchanged, and masked ones, have an infinite epsilon.
+        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. Epsilon is infinite for
+        columns that were released unchanged or masked.
         """
         import pandas as pd
 

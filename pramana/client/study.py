@@ -80,7 +80,7 @@ class Study:
 
     @property
     def next_steps(self) -> list[str]:
-        """The study's next steps, one sentence per step with the person who takes it."""
+        """The study's next steps, as one sentence per step that names who takes the step."""
         return [step.line for step in self._message.next]
 
     def domain(self) -> Domain:
@@ -121,7 +121,7 @@ class Study:
         return self._alignment
 
     def disclosure(self) -> Disclosure:
-        """Return the disclosure of one person by everything released, as the miner computes it.
+        """Return the disclosure about one person by all releases, as the miner computes it.
 
         `epsilon` and `gamma` are for the whole record; `to_frame()` lists owners and columns too.
         """

@@ -128,7 +128,7 @@ class Estimator(Drawn, ABC):
             reports: `Reports`; a table of reported labels, with its `plan`; a list of several such
                 sources, each with its plan, about different people of one population; or estimated
                 counts.
-            plan: the plan of a table; `Reports` and counts have their own.
+            plan: the plan of a table; `Reports` and counts include their plan.
 
         Raises TableError, PlanError, OptionError, EstimationError. Warns if the reports contradict
         a model of the counts.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @estimator
 class BayesClassifier(Classifier[Learned]):
-    """A Bayesian network in which every attribute depends on the class and at most one other.
+    """A Bayesian network in which each attribute depends on the class and at most one attribute.
 
     Naive Bayes (Ma 5.6), or the tree of Friedman, Geiger and Goldszmidt (1997).
 
@@ -77,7 +77,7 @@ class BayesClassifier(Classifier[Learned]):
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the parameters, one row for each category of a variable, class and other parents.
+        """Return the parameters, one row per category of a variable and combination of its parents.
 
         Columns: `variable`, the class first; `category`; `class`, missing in the rows of the class
         variable; `given`, the other parents' categories (`age=child`); `probability`, used for

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class LinearClassifier(Classifier[Planes]):
     """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
 
-    A categorical variable becomes one indicator column per category except the first. Three or more
-    classes are each fitted against the rest.
+    A categorical variable becomes one indicator column per category except the first. Of three or
+    more classes, each is fitted against all others together.
 
     Args:
         target: the class variable; with two classes, the second is positive.

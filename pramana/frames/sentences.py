@@ -1,4 +1,4 @@
-"""Errors and warnings about a wrong call, each one sentence and raised at the line of the call."""
+"""Errors and warnings about a wrong call; each is one sentence and points to the caller's line."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def written(content: SharedTreeMessage) -> str:
 
 
 def contents_of(messages: Any) -> list[SharedTreeMessage]:
-    """Return the messages in a list of items in any form, or in one such item.
+    """Return the messages in a list of trees in any form, or in a single tree.
 
     Raises InputError, TableError.
     """

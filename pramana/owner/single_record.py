@@ -1,4 +1,4 @@
-"""The report of a person who has one record, under a study's published plan."""
+"""The report of a person about the person's own record, under a study's published plan."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def report(
                 raise StateError(
                     f"Reports of study {document.study} are {document.state}. Nothing was drawn.",
                     where="published",
-                    remedy="Do not report, or fetch the plan again once the study accepts reports.",
+                    remedy="Fetch the plan again once the study accepts reports, or do not report.",
                 )
             made = permanent_report(plan, document.study, _codes(plan, record), path)
     except OSError as error:

@@ -230,8 +230,7 @@ class EstimatedCounts(Drawn):
             return replace(self, marginals=self.marginals.part(names, apart=True))
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
-        """Return one-way tables of all variables: `variable`, `category`, and the columns of
-        `table`.
+        """Return one-way tables: per row `variable`, `category`, and the columns of `table`.
 
         Variables without any reports are omitted.
         """
@@ -285,7 +284,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables that were filled in from smaller ones until now, or ""."""
+        """A sentence on tables estimated until now that were filled in from smaller ones, or ""."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Form(Enum):
-    """The form of the reports of a variable."""
+    """The form of a variable's reports: a category, a set of categories, or a number."""
 
     CATEGORY = "a category"
     SOMETIMES = "a category, or withheld"

@@ -123,8 +123,8 @@ class Reports:
 
         Empty cells count as withheld if the plan withholds the variable from some records. If the
         index is called `pseudonym`, the rows are sorted by it. A UserWarning is issued if the plan
-        is unlikely to have produced these reports. It detects most frames of true values, and
-        affects at most one correct frame in 1,000.
+        is unlikely to have produced these reports. The test detects most frames of true values, and
+        warns of at most one correct frame in 1,000.
 
         Args:
             frame: the reported labels; other columns are ignored.

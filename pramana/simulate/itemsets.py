@@ -37,8 +37,8 @@ def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
 
     Returns one row per length with truly frequent itemsets: `length`, the counts `frequent` and
     `found`, `support_error` (the mean relative error of the supports of correctly found itemsets;
-    NaN if there are none), `false_negatives` and `false_positives` relative to `frequent`, in
-    percent.
+    NaN if no itemset was correctly found), `false_negatives` and `false_positives` relative to
+    `frequent`, in percent.
     """
     lengths = sorted({len(items) for items in truth})
     rows = [(length, *_compared(_of(truth, length), _of(found, length))) for length in lengths]

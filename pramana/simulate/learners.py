@@ -33,7 +33,7 @@ _SHOWN = {
 
 
 class ClassifierSimulation:
-    """Tests classifiers learned from the reports, and from the clean records, of every run.
+    """Tests two classifiers in every run, learned from the reports and from the clean records.
 
     A run has `accuracy`, `clean_accuracy` and `majority`, the accuracies of the two classifiers and
     of the most frequent class on held-out records; `gain`, `accuracy` minus `majority`, and its

@@ -291,7 +291,7 @@ def simulate(
         table: the records.
         options: the options of the simulation.
         on_step: called with the share of folds that are done.
-        kept: the table as other simulations prepared it, to save time.
+        kept: the table with the models and trees of earlier simulations, to save time.
         way: the function that makes the models of a fold, in place of the options' method.
 
     Raises OptionError, NotInstalled.

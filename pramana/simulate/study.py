@@ -204,7 +204,7 @@ class Outcome:
         return [warnings[0] for run in self.fits if (warnings := warnings_of(run))]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; with one seed only `seconds` differ between calls."""
+        """Return the JSON form; between runs with the same seed, only `seconds` differ."""
         setting = {**self.trials.setting(), "estimator": self.kind.estimator}
         found = {
             "learner": self.kind.name,

@@ -50,8 +50,8 @@ _Numbers = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 def intervals_for(records: int) -> int:
     """Return the default number of intervals for numbers.
 
-    It is half the cube root of the count of records, within limits. Histograms have about twice as
-    many intervals (Scott 1979), and noise requires fewer.
+    The default is half the cube root of the count of records, within limits. Histograms have about
+    twice as many intervals (Scott 1979), and noise requires fewer.
     """
     wanted = round(math.cbrt(records) / 2)
     return min(max(wanted, _FEWEST_INTERVALS), INTERVALS)
@@ -131,7 +131,7 @@ def as_variable(
 
 
 def codes_of(column: pd.Series[str], variable: Variable) -> Codes:
-    """Return the codes of a variable's categories; every cell contains one."""
+    """Return the codes of a column whose cells all contain categories of the variable."""
     found = pd.Index(variable.categories).get_indexer(pd.Index(column))
     return np.asarray(found).astype(code_dtype(variable.size))
 
@@ -170,7 +170,7 @@ def _unusable(
 
 
 def _numbers(column: pd.Series[str], name: str) -> _Numbers | None:
-    """Return the numbers of a column and which cells have one.
+    """Return the numbers in a column, and a mask of the cells that contain a number.
 
     At most one label may be other text, such as "" or "?". Returns None for any other column, and
     for codes that consist of digits.

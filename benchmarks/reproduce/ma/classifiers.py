@@ -1,4 +1,4 @@
-"""Ma's classifiers: linear ones of lenses (6.1) and iris plants (6.2, 6.3), and trees (7.8, 7.9).
+"""Ma's linear classifiers of lenses (6.1) and iris plants (6.2, 6.3), and trees (7.8, 7.9).
 
 Every figure shows the mean accuracy over runs at every p, the probability of randomizing a value.
 """

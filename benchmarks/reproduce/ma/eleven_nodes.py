@@ -48,7 +48,7 @@ X_PRINTED, X_OF_MA = 0.4, 0.2
 
 
 def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
-    """Return the plan of all columns, with parameter `x` for X; `exact` ones are unrandomized."""
+    """Return the plan with parameter `x` for column X; columns in `exact` are unrandomized."""
     flip = Dense.binary(x, x)
     return Plan(
         tuple(
@@ -188,7 +188,7 @@ def _claims(table: pd.DataFrame) -> Iterator[Claim]:
 
 
 def by_node(axis: Axes, nodes: pd.Series[str]) -> None:
-    """Give an axis one position per parameter, with lines between the nodes and their names."""
+    """Give an axis one position per parameter, with names of nodes and lines between nodes."""
     starts = np.flatnonzero(nodes != nodes.shift())
     for start in starts[1:]:
         axis.axvline(start - 0.5, color="#d0d0d0", linewidth=0.8)

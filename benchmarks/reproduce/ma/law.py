@@ -1,4 +1,4 @@
-"""Ma figure 5.1: the law of an estimated parameter by Hinkley, by Taylor expansion, simulated."""
+"""Ma figure 5.1: the law of an estimated parameter, by two approximations and by simulation."""
 
 from __future__ import annotations
 

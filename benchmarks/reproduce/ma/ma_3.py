@@ -305,7 +305,6 @@ def _accuracy_claims(categorical: pd.DataFrame, numeric: pd.DataFrame) -> Iterat
 
 
 def _categorical(setting: Setting) -> pd.DataFrame:
-    """Return the mean divergence per keep-probability and count of records."""
     runs = QUICK_RUNS_A if setting.quick else RUNS_A
     pmf = given.pmf()
     owner = SeededOwner.of("ma-3.4", setting.seed, max(RECORDS_A))
@@ -335,7 +334,6 @@ def divergence(pmf: Tensor, counts: Tensor) -> float:
 
 
 def _numeric(setting: Setting) -> pd.DataFrame:
-    """Return the mean L1 distance of densities per keep-probability and count of records."""
     sizes, runs = (RECORDS_B[:3], QUICK_RUNS_B) if setting.quick else (RECORDS_B, RUNS_B)
     owner = SeededOwner.of("ma-3.4 b", setting.seed, max(sizes))
     rows = []

@@ -1,6 +1,6 @@
 """Sharkey's figures 5 and 6: accuracy by the count of owners, and of three kinds of models.
 
-Figure 7 shares the simulations of the paper's tables, one row each.
+Figure 7 uses this module's functions that run simulations of the paper's tables.
 """
 
 from __future__ import annotations

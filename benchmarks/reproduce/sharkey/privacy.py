@@ -93,7 +93,7 @@ class Publisher:
         return TreeSchema(schema.target, attributes), MixedTable(tuple(columns), table.records)
 
     def choose(self, kept: PreparedTable, fold: Fold, required: Requirement) -> Levels | None:
-        """Return the most frequent levels at which the training records meet it, or None."""
+        """Return the most frequent levels that meet a requirement on the training records."""
         chosen = [levels for levels in self.levels[label(required)] if levels is not None]
         for levels in sorted(chosen, key=lambda levels: -chosen.count(levels)):
             schema, records = self.generalized(

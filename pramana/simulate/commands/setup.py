@@ -34,8 +34,11 @@ Variables = Annotated[
 Intervals = Annotated[
     int | None,
     typer.Option(
-        help="Cut columns of more different numbers into this many equal intervals (default: cut"
-        " more than 8 numbers into 3 to 8 intervals with nearly equal counts of records)."
+        help=(
+            "Cut columns with more different numbers than this into this many intervals of equal"
+            " width (default: cut columns with more than 8 numbers into 3 to 8 intervals with"
+            " nearly equal counts of records)."
+        )
     ),
 ]
 Records = Annotated[
@@ -50,8 +53,10 @@ Probability = Annotated[
     float | None,
     typer.Option(
         "--p",
-        help="Replace every variable's category with this probability; each of the K - 1 others"
-        " has p / (K - 1).",
+        help=(
+            "Replace every variable's category with this probability, by each of the K - 1 other"
+            " categories with probability p / (K - 1)."
+        ),
     ),
 ]
 Design = Annotated[
@@ -100,7 +105,13 @@ Holdout = Annotated[
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(min=1, help="Runs: draw, randomize, learn (default 10; for model-sharing 1)."),
+    typer.Option(
+        min=1,
+        help=(
+            "Number of runs, each of which draws, randomizes and learns (default 10; for"
+            " model-sharing 1)."
+        ),
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
