@@ -38,7 +38,7 @@ RECORD_BYTES = 16 + COLUMNS
 
 @dataclass(frozen=True)
 class Target:
-    """The address for an owner's parts, with its headers."""
+    """The URL for uploading an owner's parts, with the request headers."""
 
     path: str
     headers: dict[str, str]

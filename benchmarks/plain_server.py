@@ -14,7 +14,9 @@ import uvicorn
 
 
 def store(path: Path, body: bytes) -> None:
-    """Write a file and wait until the file and its name are on disk, as for an accepted part."""
+    """Write a file and wait until the file and its name are on disk, as the miner does for
+    a part.
+    """
     scratch = path.with_suffix(".scratch")
     with scratch.open("wb") as file:
         file.write(body)

@@ -1,4 +1,4 @@
-"""Structures in the forms that users pass; queries to a network, and its conversion."""
+"""Reading users' structures, querying networks, and converting networks for other libraries."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Setting:
         repeat: one repetition, by the product's own code.
         below: the largest mean coverage allowed; 1 for conservative intervals.
         why: the reason why the intervals are conservative.
-        worst: the smallest coverage allowed for a single interval, apart from chance.
+        worst: the smallest coverage allowed for a single interval, within the error of chance.
         short: the count of repetitions in CI, which take a few seconds.
     """
 
@@ -264,7 +264,7 @@ def interacting(domain: Domain, strength: float, order: int = 2, seed: int = 5) 
 
 
 def parity(domain: Domain, kept: float = 0.95) -> Numbers:
-    """Return a law of bits of which the third is usually the parity of the first two."""
+    """Return a law of bits in which the third is usually the parity of the first two."""
     first, second, third, *_ = np.indices(domain.shape)
     law = np.where(first ^ second == third, kept, 1 - kept)
     return np.asarray(law / law.sum(), dtype=np.float64)

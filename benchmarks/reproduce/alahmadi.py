@@ -71,7 +71,7 @@ def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
 
 @dataclass(frozen=True)
 class Relation:
-    """E(X_target | the columns X of `given`, and S if `given_s`); X is numbered from 1."""
+    """E(X_target | the columns of X in `given`, and S if `given_s`); columns count from 1."""
 
     target: int
     given: tuple[int, ...] = ()

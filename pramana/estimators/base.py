@@ -313,7 +313,7 @@ class Estimator(Drawn, ABC):
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFitted(
-                f"This {type(self).__name__} is not fitted; call fit first.",
+                f"This {type(self).__name__} has not learned anything yet; call fit first.",
                 where=type(self).__name__,
             )
 

@@ -34,7 +34,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The true records; released row k is true row `order[k]`. `seed` is for the measures."""
+    """The true records; released row k is true row `order[k]`. `seed` seeds the measures' draws."""
 
     columns: Columns
     order: npt.NDArray[np.intp]

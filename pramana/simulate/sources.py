@@ -98,7 +98,7 @@ class TableSource:
         return records == self.records
 
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
-        """Return the table's records, or fewer or more drawn from them."""
+        """Return the table's records or, for another count, records drawn from them."""
         if self.same_records(records):
             return dict(self.codes)
         rows = rng.choice(self.records, size=records, replace=records > self.records)

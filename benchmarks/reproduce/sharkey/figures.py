@@ -1,4 +1,4 @@
-"""Sharkey's figures 5 and 6: accuracy by the count of owners, and of three kinds of models.
+"""Sharkey's figures 5 and 6: accuracy for different counts of owners, and for kinds of models.
 
 Figure 7 uses this module's functions that run simulations of the paper's tables.
 """
