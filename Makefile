@@ -106,7 +106,7 @@ bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in 
 
 .PHONY: compose
 compose: ## rehearse all containers from nothing, kills included (root, Debian, mmdebstrap; else skipped)
-	$(PYTHON) -u deploy/rehearse.py
+	$(PYTHON) -u deploy/engine.py deploy/rehearse.py
 
 .PHONY: load
 load: $(STAMP) ## owners who upload at once, beside a plain server; memory while clients hold bodies open

@@ -1,8 +1,7 @@
 """`make compose`: the containers of this folder rehearsed from nothing, in an engine of their own.
 
-As root on Debian with mmdebstrap it makes an engine's file system from packages, enters it with its
-own mounts and network, and builds from a clone under umask 077. It asks no container registry.
-Nothing of the machine changes but `.cache/compose`, where packages and images are kept.
+`deploy/engine.py` runs it. It builds the images on stand-ins of what a registry would give, kills
+containers while owners publish and while jobs run, and compares the models with an undisturbed one.
 """
 
 from __future__ import annotations
@@ -10,138 +9,42 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import ssl
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, HTTPSHandler, Request, build_opener, urlopen
 
-HERE = Path(__file__).resolve().parent.parent
-KEPT = HERE / ".cache" / "compose"
-SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
-PACKAGES = {
-    "root": "python3,ca-certificates,docker.io,docker-cli,docker-compose,docker-buildx,iptables,"
-    "openssl,procps,python3-venv",
-    "base.tar": "python3,python3-venv,ca-certificates",
-    "services.tar": "caddy,postgresql-17",
-}
-ENTER = """set -e
-cd root && mount --bind . . && cd "$PWD"
-mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev
-umount sys/fs/cgroup/unified 2>/dev/null || true
-mkdir -p mnt work && mount --bind .. work
-pivot_root . mnt && umount -l mnt && ip link set lo up
-cd /work/source && exec python3 -u deploy/rehearse.py inside"""
-STAND_IN = r"""FROM debian:minimal
-RUN python3 -m venv /usr/local && ln -sf python3 /usr/local/bin/python && printf '[global]\n\
-no-index = true\nfind-links = http://172.17.0.1:8099/\ntrusted-host = 172.17.0.1\n' > /etc/pip.conf
-"""
-POSTGRES = r"""FROM caddy:2
-ENV PGDATA=/var/lib/postgresql/data PATH=$PATH:/usr/lib/postgresql/17/bin
-COPY --chmod=755 <<"EOF" /start
-#!/bin/sh -e
-as="setpriv --reuid postgres --regid postgres --clear-groups"
-if [ ! -e "$PGDATA/PG_VERSION" ]; then
-    install -d -o postgres -m 700 "$PGDATA"
-    install -o postgres "$POSTGRES_PASSWORD_FILE" /tmp/password
-    $as initdb -A scram-sha-256 -U "$POSTGRES_USER" --pwfile /tmp/password "$PGDATA"
-    echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
-    echo "create database $POSTGRES_DB;" | $as postgres --single -D "$PGDATA" postgres
-fi
-exec $as postgres -D "$PGDATA" -c listen_addresses='*'
-EOF
-CMD ["/start"]
-"""
-REACH = """import socket, sys
-for place in sys.argv[1:]:
-    host, _, port = place.partition(":")
-    try:
-        socket.create_connection((host, int(port)), 3)
-    except ConnectionRefusedError:
-        pass  # it is reached, though nobody listens
-    except OSError:
-        continue
-    print(place)"""
-SCHEMA = """import sqlite3, sys
-rows = sqlite3.connect("/data/miner.sqlite")
-print(rows.execute("select version_num from alembic_version").fetchone()[0])
-rows.executemany("update alembic_version set version_num = ?", [sys.argv[1:2]])
-rows.commit()"""
+REACHED = """import socket, sys
+socket.setdefaulttimeout(3)  # 111: it is reached, though nobody listens
+print(*(a for a in sys.argv[1:] if socket.socket().connect_ex((a, 8100)) in (0, 111)))"""
+OTHER_SCHEMA = """import sqlite3
+with sqlite3.connect("/data/miner.sqlite") as database:
+    database.execute("update alembic_version set version_num = 0")"""
 AGENTS = ("clinic", "laboratory", "registry")
 FILES = ["docker-compose.yml"]
+PROXY = "https://localhost:8443/pramana"
 BEGAN = time.monotonic()
 
 
 def run(*words: object, check: bool = True, **more: Any) -> str:
-    """Run a program; return what it prints."""
     line = [str(word) for word in words]
     done = subprocess.run(line, text=True, check=False, stdout=subprocess.PIPE, **more)
     assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
     return done.stdout
 
 
-def prepare() -> None:
-    """Make the file systems, the wheels and the clone that are not there yet."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
-    addresses = run("apt-get", "indextargets", "--format", "$(REPO_URI)", *debian).split()
-    mirror = next(address for address in addresses if "security" not in address)
-    for place, packages in PACKAGES.items():
-        if not (KEPT / place).exists():
-            part = KEPT / f"part-{place}"
-            run("rm", "-rf", part)
-            options = ("--quiet", "--variant=minbase", f"--include={packages}")
-            run("mmdebstrap", *options, SUITE, part, mirror)
-            part.rename(KEPT / place)
-    root = KEPT / "root"
-    # Its Python, on this machine's network and with this machine's settings of pip.
-    (loader,) = root.glob("lib64/ld-linux-*.so.*")
-    (libraries,) = root.glob("usr/lib/*-linux-gnu")
-    (pip,) = root.glob("usr/share/python-wheels/pip-*.whl")
-    python = (loader, "--library-path", libraries, root / "usr/bin/python3", pip / "pip")
-    to = ("download", "--quiet", "--only-binary=:all:", "--dest", KEPT / "wheels")
-    more = {"env": {**os.environ, "PYTHONHOME": str(root / "usr")}, "stderr": subprocess.DEVNULL}
-    run(*python, *to, "--require-hashes", "-r", HERE / "requirements-runtime.lock", **more)
-    run(*python, *to, "setuptools>=77", **more)
-    source = KEPT / "source"
-    run("rm", "-rf", source)
-    source.mkdir()
-    files = "git ls-files -coz --exclude-standard | tar --null -cT - --ignore-failed-read"
-    clone = f"{files} | (umask 077; tar -x --no-same-permissions -C {source})"
-    run("sh", "-c", clone, cwd=HERE, stderr=subprocess.DEVNULL)
-    (KEPT / "revision").write_text(run("git", "-C", HERE, "rev-parse", "HEAD").strip())
-
-
 def step(name: str) -> None:
-    """Print what begins, after how many seconds."""
     print(f"{time.monotonic() - BEGAN:6.0f} s  {name}")
 
 
-def compose(*words: object, **more: Any) -> str:
-    """Run `docker compose` with the files that are rehearsed now."""
-    files = [part for file in FILES for part in ("-f", file)]
-    return run("docker", "compose", "--progress", "quiet", *files, *words, **more)
-
-
-def miner(*words: str) -> str:
-    """Run a command in the miner's container, as README.md does."""
-    return compose("exec", "-T", "miner", *words)
-
-
-def start(*services: str) -> None:
-    """Start services, without those that they depend on."""
-    compose("up", "-d", "--no-deps", *services)
-
-
 def until(what: Callable[[], Any], why: str, seconds: float = 600) -> Any:
-    """Wait until something is so; return it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := what():
@@ -150,87 +53,73 @@ def until(what: Callable[[], Any], why: str, seconds: float = 600) -> Any:
     raise AssertionError(f"not within {seconds:g} s: {why}")
 
 
-def containers(service: str) -> list[dict[str, Any]]:
-    """Return what the engine knows of a service's containers."""
-    found = compose("ps", "--all", "--quiet", service).split()
-    return json.loads(run("docker", "inspect", *found)) if found else []
+def compose(*words: object, **more: Any) -> str:
+    files = [part for file in FILES for part in ("-f", file)]
+    return run("docker", "compose", "--progress", "quiet", *files, *words, **more)
 
 
-def healthy(*services: str) -> None:
-    """Wait until services are well."""
+def miner(*words: str) -> str:
+    return compose("exec", "-T", "miner", *words)
+
+
+def state(service: str, what: str) -> str:
+    """Return what the engine says of a service's container; `service` may end with its number."""
+    project = "pramana-postgres" if "postgres" in FILES[0] else "pramana"
+    name = f"{project}-{service}" if service[-1].isdigit() else f"{project}-{service}-1"
+    return run("docker", "inspect", "-f", what, name, check=False, stderr=subprocess.DEVNULL)
+
+
+def well(*services: str) -> None:
+    now = "{{.State.Running}} {{.State.Health.Status}}"
     for name in services:
-        states = lambda name=name: [c["State"] for c in containers(name)]  # noqa: E731
-        well = lambda: all(s["Running"] and s["Health"]["Status"] == "healthy" for s in states())  # noqa: E731, B023
-        until(well, f"{name} is healthy")
+        until(lambda: state(name, now) == "true healthy\n", f"{name} is healthy")  # noqa: B023
 
 
-def kill(service: str, number: int = 0) -> None:
+def start(*services: str) -> None:
+    """Start services without those that they depend on; wait until they are healthy."""
+    compose("up", "-d", "--no-deps", *services)
+    well(*(name for name in services if name in ("miner", "database", *AGENTS)))
+
+
+def kill(service: str) -> None:
     """End a container as a crash would, so that its restart policy starts it again."""
-    os.kill(containers(service)[number]["State"]["Pid"], signal.SIGKILL)
+    os.kill(int(state(service, "{{.State.Pid}}")), signal.SIGKILL)
 
 
-def ask(
-    method: str, path: str, body: Any = None, *, at: HTTPConnection | None = None, **headers: str
-) -> tuple[int, Any, dict[str, str]]:
-    """Send a request to the miner; return status, answer and headers. No answer is status 0."""
-    client = at or HTTPConnection("127.0.0.1", 8000, timeout=60)
-    kind = "application/json" if isinstance(body, dict) else "application/x-www-form-urlencoded"
-    sent = json.dumps(body) if isinstance(body, dict) else body
+def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
+    """Send a request to the miner; return its answer, or nothing where none comes."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    sent = None if body is None else json.dumps(body).encode()
     try:
-        client.request(method, path, sent, {"Content-Type": kind, **headers})
-        answer = client.getresponse()
-        text = answer.read().decode()
+        with urlopen(Request(f"http://127.0.0.1:8000{path}", sent, headers), timeout=60) as answer:
+            return dict(json.load(answer))
     except (OSError, HTTPException):
-        return 0, {}, {}
-    finally:
-        client.close()
-    named = {name.lower(): value for name, value in answer.getheaders()}
-    return answer.status, json.loads(text) if text[:1] == "{" else text, named
+        return {}
 
 
-def learn(token: str, *killed: tuple[str, int]) -> Any:
+def learn(token: str, *killed: str) -> Any:
     """Run a job, kill containers while it runs, and return its model without its names."""
-    who = {"Authorization": f"Bearer {token}"}
-    spec = {"spec": {"kind": "bayes-net-structure"}}
-    status, made, _ = ask("POST", "/v1/studies/demo/jobs", spec, **who)
-    assert status == 202, made
-    path = f"/v1/jobs/{made['id']}"
+    job = {"spec": {"kind": "bayes-net-structure"}, "key": f"rehearsal-{time.monotonic_ns()}"}
+    path = f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
     if killed:
-        until(lambda: ask("GET", path, **who)[1].get("state") == "running", f"{path} runs")
-        time.sleep(1)
-        assert ask("GET", path, **who)[1]["state"] == "running"
-    for service, number in killed:
-        kill(service, number)
-    model = until(lambda: ask("GET", path, **who)[1].get("model"), f"{path} has a model")
-    found = until(lambda: ask("GET", f"/v1/models/{model}", **who)[1], f"{model} is read")
+        until(lambda: ask(path, token).get("state") == "running", f"{path} runs")
+    for service in killed:
+        kill(service)
+    model = until(lambda: ask(path, token).get("model"), f"{path} has a model")
+    found = until(lambda: ask(f"/v1/models/{model}", token), f"{model} is read")
     return {key: found[key] for key in ("records", "nodes", "links", "parameters", "releases")}
 
 
-@contextmanager
-def engine() -> Iterator[None]:
-    """Run an engine, and a server of the wheels for its builds."""
-    os.environ["DOCKER_HOST"] = "unix:///work/engine.sock"
-    own = ("--data-root", "/work/engine", "--exec-root", "/run/engine", "-p", "/run/engine.pid")
-    docker = ("dockerd", *own, "-H", os.environ["DOCKER_HOST"], "--cgroup-parent", "rehearsal")
-    wheels = ("python3", "-m", "http.server", "-d", "/work/wheels", "8099")
-    with Path("/work/engine.log").open("w") as log:
-        started = [subprocess.Popen(words, stdout=log, stderr=log) for words in (docker, wheels)]
-        try:
-            until(lambda: "API listen" in Path("/work/engine.log").read_text(), "the engine is up")
-            yield
-        finally:
-            for process in reversed(started):
-                process.terminate()
-                process.wait()
-
-
 def build() -> None:
-    """Build the images on stand-ins from packages; check their sizes, users and revision."""
-    run("docker", "import", "/work/base.tar", "debian:minimal")
-    run("docker", "import", "/work/services.tar", "caddy:2")
-    run("docker", "build", "-qt", "python:3.13-slim", "-", input=STAND_IN)
-    run("docker", "build", "-qt", "postgres:17", "-", input=POSTGRES)
-    os.environ["PRAMANA_REVISION"] = revision = Path("/work/revision").read_text()
+    """Build the images; check their sizes, users and revision."""
+    step("build from a clone under umask 077")
+    for file, name in (("python.tar", "debian:minimal"), ("services.tar", "caddy:2")):
+        if not run("docker", "images", "-q", name):
+            run("docker", "import", f"/work/{file}", name)
+    stand_ins = Path("deploy/stand-ins.Dockerfile").read_text()
+    for target, name in (("python", "python:3.13-slim"), ("postgres", "postgres:17")):
+        run("docker", "build", "-qt", name, "--target", target, "-", input=stand_ins)
+    revision = os.environ["PRAMANA_REVISION"]
     compose("build", "-q")
     for role, program in (("owner", "owner-agent"), ("miner", "miner-service")):
         (image,) = json.loads(run("docker", "image", "inspect", f"pramana-{role}:0.1.0"))
@@ -243,19 +132,18 @@ def build() -> None:
 
 def publish() -> None:
     """Open the study; kill each owner, and the miner, while an owner publishes."""
+    step("publish")
     compose("down", "--volumes")
     start("miner")
-    healthy("miner")
     compose("up", "--no-deps", "organizer")
     for owner in AGENTS:
-        start(owner)
-        busy = lambda owner=owner: "publish" in compose("top", owner, check=False)  # noqa: E731
-        until(busy, f"{owner} publishes")
-        kill(owner)
-        if owner == "laboratory":
-            kill("miner")
-        healthy("miner", owner)
-        assert containers(owner)[0]["RestartCount"] > 0
+        compose("up", "-d", "--no-deps", owner)
+        top = ("docker", "top", f"pramana-{owner}-1")
+        until(lambda: "publish" in run(*top, check=False), f"{owner} publishes")  # noqa: B023
+        for killed in (owner, "miner") if owner == "laboratory" else (owner,):
+            kill(killed)
+        well("miner", owner)
+        assert int(state(owner, "{{.RestartCount}}")) > 0
     shown = json.loads(miner("miner-service", "study", "show", "demo", "--json"))["releases"]
     sealed = [(owner, "sealed", 20_000) for owner in AGENTS]
     assert [(r["owner"], r["state"], r["records"]) for r in shown] == sealed, shown
@@ -263,83 +151,58 @@ def publish() -> None:
 
 def demonstrate() -> tuple[str, Any]:
     """Run the commands of README.md, and kill containers during jobs; return token and model."""
-    said = compose("up", "--build", "--exit-code-from", "analyst", "analyst")
-    assert "95 % intervals hold the true value" in said
+    step("demonstrate")
+    compose("up", "--build", "--exit-code-from", "analyst", "analyst")
+    assert "95 % intervals hold the true value" in compose("logs", "analyst")
     start("miner", *AGENTS)
-    healthy("miner", *AGENTS)
     miner("miner-service", "study", "create", "heart", "--owners", "a,b")
     assert json.loads(miner("cat", "heart-a.invitation"))["miner"] == "http://miner:8000"
     token = miner("cat", "/admin/admin.token").strip()
     model = learn(token)
     for service in ("miner", *AGENTS):
-        assert learn(token, (service, 0)) == model, service
-        healthy(service)
+        assert learn(token, service) == model, service
+        well(service)
     return token, model
 
 
-def isolate() -> None:
-    """Check that an owner's container reaches the miner and no other owner."""
-    where = {
-        name: {
-            net["IPAddress"]
-            for c in containers(name)
-            for net in c["NetworkSettings"]["Networks"].values()
-        }
-        for name in ("miner", *AGENTS)
-    }
+def look() -> None:
+    """Check what an owner's container reaches and what health checks take; print idle times."""
+    step("look at networks and health checks")
+    every = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
+    where = {name: state(name, every).split() for name in AGENTS}
     for owner in AGENTS:
-        others = [
-            f"{one}:{port}"
-            for name in where
-            if name != owner
-            for one in where[name]
-            for port in (8000, 8100)
-        ]
-        found = compose("exec", "-T", owner, "python", "-c", REACH, *others, "miner:8000").split()
-        assert "miner:8000" in found
-        assert {place.partition(":")[0] for place in found} <= {"miner", *where["miner"]}, (
-            owner,
-            found,
-        )
-
-
-def measure() -> None:
-    """Check what health checks take; print what idle containers take."""
+        others = [place for name in AGENTS if name != owner for place in where[name]]
+        tried = ("python", "-c", REACHED, *others, *where[owner], "miner")
+        assert compose("exec", "-T", owner, *tried).split() == [*where[owner], "miner"], owner
     ten = "for i in 1 2 3 4 5 6 7 8 9 10; do miner-service healthcheck; done; times"
     took = [one.rstrip("s").split("m") for one in miner("sh", "-ec", ten).split()[-2:]]
     share = sum(float(minutes) * 60 + float(seconds) for minutes, seconds in took) / 10 / 30
     step(f"a health check every 30 s takes {share:.2%} of a core")
     assert share < 0.01
-    file = "/sys/fs/cgroup/cpuacct/rehearsal/{}/cpuacct.usage"
-    meters = {name: Path(file.format(containers(name)[0]["Id"])) for name in ("miner", *AGENTS)}
-    if meters["miner"].exists():
-        before = {name: int(meter.read_text()) for name, meter in meters.items()}
-        time.sleep(60)
-        for name, meter in meters.items():
-            step(f"{name} idle: {(int(meter.read_text()) - before[name]) / 60e7:.2f} % of a core")
+    at = "/sys/fs/cgroup/cpuacct/rehearsal/{{.Id}}/cpuacct.usage"
+    meters = {name: Path(state(name, at).strip()) for name in ("miner", *AGENTS)}
+    before = {name: int(meter.read_text()) for name, meter in meters.items() if meter.exists()}
+    time.sleep(60)
+    for name, used in before.items():
+        step(f"{name} idle: {(int(meters[name].read_text()) - used) / 60e7:.2f} % of a core")
 
 
 def restore(token: str, model: Any) -> None:
-    """Stop, back up, destroy and restore; tables of another schema are refused with a sentence."""
+    """Stop, back up, refuse another schema with a sentence, destroy, restore."""
     compose("stop")
-    assert {containers(name)[0]["State"]["ExitCode"] for name in ("miner", *AGENTS)} == {0}
+    assert {state(name, "{{.State.ExitCode}}") for name in ("miner", *AGENTS)} == {"0\n"}
     start("miner")
-    healthy("miner")
     miner("miner-service", "backup", "/work/backup")
-    compose("cp", "miner:/work/backup", "/work/backup")
+    compose("cp", "miner:/work/backup", "/work/")
     compose("rm", "-sf", "miner")
-    run("docker", "volume", "rm", "pramana_miner")
     once = ("run", "--rm", "--no-deps", "-T", "miner")
+    compose(*once, "python", "-c", OTHER_SCHEMA)
+    words = ("docker", "compose", *once)
+    refused = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (refused.returncode, "error (" in refused.stderr) == (4, True), refused
+    run("docker", "volume", "rm", "pramana_miner")
     compose(*once, "miner-service", "restore", "/work/backup")
-    known = compose(*once, "python", "-c", SCHEMA, "0000").strip()
-    refused = subprocess.run(
-        ["docker", "compose", *once], capture_output=True, text=True, check=False
-    )
-    assert refused.returncode == 4, refused
-    assert "error (" in refused.stderr, refused
-    compose(*once, "python", "-c", SCHEMA, known)
     start("miner")
-    healthy("miner")
     assert learn(token) == model
 
 
@@ -347,37 +210,36 @@ def count_on_cluster(token: str, model: Any) -> None:
     """Count on a cluster, whose containers are killed in turn."""
     FILES[1:] = ["deploy/compose.cluster.yml"]
     start("miner", "scheduler")
-    healthy("miner")
     start("counter")
-    for killed in ((), (("scheduler", 0),), (("counter", 0),), (("counter", 1),)):
+    for killed in ((), ("scheduler",), ("counter-1",), ("counter-2",)):
         assert learn(token, *killed) == model, killed
     compose("rm", "-sf", "scheduler", "counter")
 
 
-def stand_behind_proxy(token: str) -> None:
+def stand_behind_proxy(token: str, _model: Any) -> None:
     """Sign in through the proxy: the cookie is Secure, and every address has the prefix."""
     FILES[1:] = ["deploy/compose.proxy.yml"]
     files = ("deploy/proxy.key", "deploy/proxy.pem")
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", files[0])
+    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", files[0])
     name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-out", files[1])
-    run("openssl", "req", "-x509", *key, *name, stderr=subprocess.DEVNULL)
+    run("openssl", "req", "-x509", *new, *name, stderr=subprocess.DEVNULL)
     run("chown", "10001", *files)
     start("miner", "proxy")
-    healthy("miner")
-    tls = ssl.create_default_context(cafile=files[1])
-    over = lambda: HTTPSConnection("localhost", 8443, context=tls, timeout=60)  # noqa: E731
-    until(lambda: ask("GET", "/pramana/readyz", at=over())[0] == 200, "the proxy answers")
-    assert ask("GET", "/readyz")[0] == 0  # the miner's own port is closed
-    _, page, headers = ask("GET", "/pramana/pages/sign-in", at=over())
-    cookie, _, flags = headers["set-cookie"].partition(";")
-    assert "; Secure" in flags
+    tls = HTTPSHandler(context=ssl.create_default_context(cafile=files[1]))
+    browser = build_opener(tls, jar := HTTPCookieProcessor())
+
+    def sign_in() -> Any:
+        with suppress(OSError):
+            return browser.open(f"{PROXY}/pages/sign-in")
+
+    page = until(sign_in, "the proxy answers").read().decode()
     (word,) = re.findall(r'name="word" value="(\w+)"', page)
-    form = urlencode({"word": word, "token": token})
-    status, _, headers = ask("POST", "/pramana/pages/sign-in", form, at=over(), Cookie=cookie)
-    assert (status, headers["location"]) == (303, "studies"), headers
+    form = urlencode({"word": word, "token": token}).encode()
+    assert browser.open(f"{PROXY}/pages/sign-in", form).url == f"{PROXY}/pages/studies"
+    assert {cookie.secure for cookie in jar.cookiejar} == {True}
+    assert not ask("/readyz", token)  # the miner's own port is closed
     miner("miner-service", "study", "invite", "heart", "c")
-    invited = json.loads(miner("cat", "heart-c.invitation"))
-    assert invited["miner"] == "https://localhost:8443/pramana"
+    assert json.loads(miner("cat", "heart-c.invitation"))["miner"] == PROXY
     compose("down")
 
 
@@ -387,60 +249,30 @@ def keep_in_postgresql(token: str, model: Any) -> None:
     Path("deploy/database.password").write_text("p %@:/'\"\\ w\n")
     run("chown", "-R", "10001", "deploy/database.password", "/work/backup")
     compose("down", "--volumes")
-    compose("up", "-d", "database")
-    healthy("database")
+    start("database")
     once = ("run", "--rm", "--no-deps", "-T", "-v", "/work/backup:/backup:ro", "miner")
     compose(*once, "miner-service", "restore", "/backup")
     compose("up", "-d", "--scale", "worker=2")
-    healthy("miner")
-    for killed in ((), (("worker", 0), ("worker", 1)), (("database", 0),), (("miner", 0),)):
+    well("miner")
+    for killed in ((), ("worker-1", "worker-2"), ("database",), ("miner",)):
         assert learn(token, *killed) == model, killed
-        healthy("miner", "database")
+        well("miner", "database")
     compose("stop")
-    ended = [c["State"]["ExitCode"] for name in ("miner", "worker") for c in containers(name)]
-    assert ended == [0, 0, 0]
+    ended = {state(name, "{{.State.ExitCode}}") for name in ("miner", "worker-1", "worker-2")}
+    assert ended == {"0\n"}
     compose("down", "--volumes")
 
 
-def rehearse() -> None:
-    """Do all of it, in an engine of its own."""
-    with engine():
-        step("build from a clone under umask 077")
-        build()
-        step("publish, while containers are killed")
-        publish()
-        step("demonstration and jobs, while containers are killed")
-        token, model = demonstrate()
-        step("an owner's network, health checks")
-        isolate()
-        measure()
-        for part in (restore, count_on_cluster):
-            step(part.__name__.replace("_", " "))
-            part(token, model)
-        step("stand behind proxy")
-        stand_behind_proxy(token)
-        step("keep in postgresql")
-        keep_in_postgresql(token, model)
-
-
 def main() -> None:
-    """Prepare on this machine, then rehearse inside."""
-    tools = ("mmdebstrap", "unshare", "pivot_root", "git")
-    absent = [tool for tool in tools if shutil.which(tool) is None]
-    if sys.argv[1:] == ["inside"]:
-        rehearse()
-    elif os.geteuid() != 0 or absent:
-        why = f"these are not installed: {', '.join(absent)}" if absent else "it needs root"
-        print(f"make compose is skipped: {why}.")
-    else:
-        prepare()
-        step("packages, wheels and clone are there")
-        own = ("unshare", "-n", "-m", "--propagation", "private", "sh", "-c", ENTER)
-        ended = subprocess.run(own, cwd=KEPT, check=False).returncode
-        for folder in Path("/sys/fs/cgroup").glob("**/rehearsal"):
-            run("find", folder, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";", check=False)
-        step("failed" if ended else "done")
-        sys.exit(ended)
+    """Do all of it."""
+    build()
+    publish()
+    token, model = demonstrate()
+    look()
+    for part in (restore, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
+        step(part.__name__.replace("_", " "))
+        part(token, model)
+    run("docker", "system", "prune", "--force", "--volumes")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; a health check of the usual port loads nothing of it."""
+    """Run the command line. A health check of the default port does not load the command line."""
     if sys.argv[1:] == ["healthcheck"]:
         from owner_agent.healthcheck import require_healthy
         from pramana_core.errors import NotReady

@@ -1,4 +1,4 @@
-"""A health check of the agent's pages, without heavy imports, as container engines run it often."""
+"""A health check of the agent's pages. Container engines run it often, so it imports little."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SECONDS = 4.0
 
 
 def require_healthy(port: int = PORT) -> None:
-    """Check that an agent on this machine answers. Raises NotReady."""
+    """Check that the agent on this machine responds at a port. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException
 
     try:

@@ -1,4 +1,4 @@
-"""Error handlers of the agent's servers: problem documents, without values of any record."""
+"""Error handlers of the agent's servers. Problem documents contain no value of any record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from pramana_core.wire.services import (
 
 
 def report_failure(what: str, error: Exception) -> None:
-    """Print an error's class and place. Its text is omitted, for it may quote a record."""
+    """Print an error's class and where it was raised, but not its text, which may quote a
+    record.
+    """
     place = traceback.extract_tb(error.__traceback__)[-1]
     words = f"{what} failed: {type(error).__name__}."
     words += f" It was raised at {Path(place.filename).name}, line {place.lineno}."

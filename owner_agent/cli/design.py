@@ -1,4 +1,4 @@
-"""`owner-agent design`: the comparison of ways to randomize."""
+"""The command `design`, which compares ways to randomize a table."""
 
 from __future__ import annotations
 
@@ -19,18 +19,22 @@ def design(
         list[Path] | None,
         typer.Argument(
             metavar="[PART]...",
-            help="The public parts of all owners' site files, for a joint plan.",
+            help="For a joint plan: the public parts of all owners' site files.",
         ),
     ] = None,
     site: SiteOption = SITE,
     gamma: Annotated[
-        float | None, typer.Option(help="The largest gamma for a whole record.")
+        float | None, typer.Option(help="The largest gamma allowed for a whole record.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The largest epsilon instead.")] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Instead of --gamma: the largest epsilon allowed for a whole record."),
+    ] = None,
     central_epsilon: Annotated[
         float | None,
         typer.Option(
-            help="The largest epsilon against readers who cannot attribute reports to people."
+            help="The largest epsilon allowed against readers who cannot attribute reports to "
+            "people."
             " --gamma, by default 10,000, also applies."
         ),
     ] = None,
@@ -40,12 +44,20 @@ def design(
     ] = None,
     breach: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Instead of --gamma: a belief of the first must not reach the second."),
+        typer.Option(
+            help="Instead of --gamma: two probabilities. No report may raise a belief "
+            "from at most the first to the second or more."
+        ),
     ] = None,
-    learn: Annotated[LearningGoal, typer.Option(help="The goal of learning.")] = "pairs",
-    length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
+    learn: Annotated[
+        LearningGoal, typer.Option(help="What the miner will learn from the reports.")
+    ] = "pairs",
+    length: Annotated[
+        int | None, typer.Option(help="The length of the longest itemsets to learn.")
+    ] = None,
     minimum_support: Annotated[
-        float, typer.Option(help="Ignore cells with a smaller expected share.")
+        float,
+        typer.Option(help="Ignore cells of tables with a smaller expected share of the records."),
     ] = 0.0,
     records: Annotated[
         int | None, typer.Option(help="The number of records; default: the table's.")
@@ -53,20 +65,22 @@ def design(
     target: Annotated[
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
-    family: Annotated[str | None, typer.Option(help="Choose this family, not the best.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Choose this family of channels instead of the best one.")
+    ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Write the plan into the site file after asking.")
+        bool, typer.Option("--apply", help="Write the plan into the site file after you confirm.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without confirmation.")] = False,
     write_study_plan: Annotated[
         Path | None,
-        typer.Option(help="A new file (JSON) for the plan of a study with several owners."),
+        typer.Option(help="A new JSON file for the plan of a study with several owners."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare all ways to randomize by their predicted errors.
 
-    The command reads the site file's variables, and only the number of records from the table.
+    From the table, the command needs only the count of records; all else is in the site file.
     Owners with different variables of the same people design a joint plan from the public parts of
     their site files: owner-agent design PART... --gamma 19 --records N --write-study-plan FILE.
     """
@@ -98,7 +112,7 @@ def design(
             records = read_table(opened.table, [opened.file.record_id]).rows
     if records is None or records > MAX_RECORDS:
         raise OptionError(
-            f"The number of records is unknown or above {MAX_RECORDS:,}.",
+            f"The count of records is unknown or above {MAX_RECORDS:,}.",
             where="records",
             remedy=f"Give --records with a number up to {MAX_RECORDS:,}.",
         )

@@ -1,4 +1,4 @@
-"""The comparison of designs as text for people."""
+"""The comparison of designs, printed for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOPELESS = 10.0
 
 
 def show_design(console: Console, made: Design) -> None:
-    """Print all families with the chosen one marked, and the next step."""
+    """Print all families of channels, with the chosen family marked, and the next step."""
     goal = made.problem.goal
     lengths = list(goal.by_length())
     most = _LENGTHS if console.width >= _WIDE else _FEWER
@@ -40,8 +40,9 @@ def show_design(console: Console, made: Design) -> None:
         table.add_row(*_design_row(option, made, shown), style=style)
     console.print(table)
     console.print(
-        "Families are sorted by loss: 1 minus the expected correlation between estimated and true"
-        " associations. Columns 1, 2, ... are for tables of 1, 2, ... variables; gamma is for the"
+        "Families of channels are sorted by loss, which is 1 minus the expected correlation "
+        "between estimated and true associations. Columns 1, 2, ... are for tables of 1, 2, ... "
+        "variables; gamma is for the"
         " whole record." + (f" The prediction omits {goal.omitted:,} tables." * bool(goal.omitted)),
         style="dim",
     )
@@ -58,7 +59,7 @@ def show_design(console: Console, made: Design) -> None:
 
 
 def _show_study_plan(console: Console, plan: StudyPlan) -> None:
-    """Print how often each owner reports its variables, and how owners share epsilon."""
+    """Print how often each owner reports its variables, and how the owners share epsilon."""
     amplification = plan.amplification
     over = sum(one.weight for one in plan.sets if len(one.parts) > 1)
     whole = sum(one.weight for one in plan.sets)
@@ -76,7 +77,8 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
         shares = plan.reported(name).items()
         table.add_row(name, ", ".join(f"{n} {100 * share:.3g}" for n, share in shares))
     console.print(table)
-    others = "" if over == whole else "; the others report variables of one owner, at full epsilon"
+    one = "; the other records report variables of one owner, at full epsilon"
+    others = "" if over == whole else one
     console.print(
         f"{over / whole:.0%} of the records report variables of several owners, each with a share"
         f" of epsilon{others}.",
@@ -97,7 +99,6 @@ def _design_row(option: Option, made: Design, lengths: Sequence[int]) -> tuple[s
 
 
 def _described(option: Option) -> str:
-    """Return a sentence on how a record is randomized."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
     if option.family in {"sampled-mixed", "sampled-subsets"}:
@@ -123,7 +124,7 @@ _LEARNED = {
 
 
 def recommendation(made: Design, learn: str) -> str:
-    """Return sentences on the chosen design: its goal, its accuracy and its bounds."""
+    """Return sentences on the chosen design: its goal, its accuracy and its privacy bounds."""
     chosen, prediction = made.chosen, made.chosen.prediction
     length, error = min(prediction.by_length.items())
     size = "one variable" if length == 1 else f"{length} variables"
@@ -133,8 +134,9 @@ def recommendation(made: Design, learn: str) -> str:
     bound = Amplification(math.log(chosen.gamma))
     return (
         f"Recommended: {chosen.family}. It learns {learned} from {made.problem.records:,} records."
-        f" {shown} associations are detectable: estimates keep {prediction.kept:.0%} of a moderate"
-        f" one{typical}. Local bound: a report multiplies the odds of any statement about a record"
+        f" {shown} associations are detectable, and estimates keep {prediction.kept:.0%} of a "
+        f"moderate association{typical}. Local bound: a report multiplies the odds of any "
+        "statement about a record"
         f" by at most {bound.written_gamma} (gamma), so that a belief of {PRIOR:.0%} grows to at"
         f" most {bound.grown(PRIOR):.1%}. Against readers who cannot attribute reports to people:"
         f" {central_of(made).description}."
@@ -142,7 +144,7 @@ def recommendation(made: Design, learn: str) -> str:
 
 
 def central_of(made: Design) -> CentralMessage:
-    """Return the central bound of the chosen design, or the reason why it is not stated."""
+    """Return the central bound of the chosen design, or why the bound is not stated."""
     if made.problem.needs.public:
         return CentralMessage(unstated="public columns distinguish records")
     bound = Amplification(math.log(made.chosen.gamma))
@@ -152,7 +154,7 @@ def central_of(made: Design) -> CentralMessage:
 def show_next_step(
     console: Console, study_plan: Path | None, plan: StudyPlan | None, *, applied: bool
 ) -> None:
-    """Print how to use the design in the site file, or the study plan at its owners."""
+    """Print the next commands to use the design, for a site file or for a study plan."""
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         sentence = (

@@ -1,4 +1,4 @@
-"""`owner-agent init` and `public-part`: from a table to a site file and its public part."""
+"""The commands `init` and `public-part`, which write a site file and its public part."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def public_part(
 ) -> None:
     """Write the public part of the site file, from which `design` computes a joint plan.
 
-    The public part has your name in the study, your sensitive variables and their categories, and
-    nothing else. The table is not read. `init` also writes it.
+    The public part contains your name in the study, your sensitive variables and their categories,
+    and nothing else. The table is not read. `init` also writes the public part.
     """
     from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
@@ -43,10 +43,10 @@ def public_part(
 
 
 def print_written(path: Path) -> None:
-    """Print the path of the public part, and its use."""
+    """Print the path and the purpose of the public part."""
     console().print(
-        f"Wrote {path}, the public part: only names and categories. For a joint plan, give the file"
-        " to the person who runs `owner-agent design PART...`.",
+        f"Wrote {path}, the public part: only names and categories. For a joint plan, give the "
+        "file to the person who runs `owner-agent design PART...`.",
         markup=False,
         soft_wrap=True,
     )
@@ -79,15 +79,15 @@ def init(
         bool,
         typer.Option(
             "--header",
-            help="The first row has the column names, although it looks like a record.",
+            help="The first row contains the column names, although it looks like a record.",
         ),
     ] = False,
     encoding: Annotated[
         str | None,
-        typer.Option(help="The encoding of the file, if detected wrongly, such as cp1250."),
+        typer.Option(help="The encoding of the file, such as cp1250, if it is detected wrongly."),
     ] = None,
     separator: Annotated[
-        str | None, typer.Option(help="The character between cells, if detected wrongly.")
+        str | None, typer.Option(help="The character between cells, if it is detected wrongly.")
     ] = None,
     query: Annotated[
         str | None, typer.Option(help="For a database: the name of a table, or a SELECT.")
@@ -110,18 +110,20 @@ def init(
     yes: Annotated[
         bool,
         typer.Option(
-            "--yes", help="Accept the table's own lists, except lists with rare categories."
+            "--yes",
+            help="Accept the lists taken from the table, except lists with rare categories.",
         ),
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Read a table and write a site file that describes it; nothing is sent.
+    """Read a table and write a site file that describes it. Nothing is sent.
 
     The command also writes OWNER.public.toml, the public part, for a joint plan of several owners.
 
-    Categories become public with the plan. Confirm or replace each list from the table, at a
-    terminal one by one, in scripts by options. --yes never accepts a list with categories of fewer
-    than 5 records, whose names would reveal those records.
+    Categories become public with the plan. Therefore confirm or replace each list taken from the
+    table: at a terminal one by one, in scripts by options. --yes never accepts a list with
+    categories of fewer than 5 records, because the names of these categories would reveal the
+    records.
     """
     from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
@@ -175,14 +177,13 @@ def init(
 
 
 def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
-    """Return the lists in the options. Raises OptionError."""
     found: dict[str, tuple[str, Sequence[str]]] = {}
     for kind, options in (("categories", categories), ("cuts", cuts)):
         for option in options:
             name, sign, listed = option.partition("=")
             if not sign:
                 raise OptionError(
-                    f"--{kind} needs a column and its list.",
+                    f"--{kind} needs the name of a column, then = and the column's {kind}.",
                     where=kind,
                     remedy=f"Write --{kind} NAME=" + ("30,45." if kind == "cuts" else "a,b,c."),
                 )
@@ -193,7 +194,9 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
 def _study_of(
     owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
-    """Return the owner's name, and the [miner] section if known. Raises OptionError."""
+    """Return the owner's name, and [miner] as in the invitation if one is given. Raises
+    OptionError.
+    """
     if invitation is not None:
         from owner_agent.release.joining import read_invitation
 
@@ -217,7 +220,10 @@ def _without(proposed: ProposedSite, names: Sequence[str]) -> ProposedSite:
 
 
 def _with_lists(proposed: ProposedSite, lists: Lists) -> ProposedSite:
-    """Return a proposal with public lists, which may include columns omitted before."""
+    """Return the proposal with the given lists in place of the table's.
+
+    Columns that the proposal omits can become variables by their lists.
+    """
     from owner_agent.table.proposing import ProposedVariable
 
     known = {v.name: v for v in proposed.variables}
@@ -229,14 +235,13 @@ def _with_lists(proposed: ProposedSite, lists: Lists) -> ProposedSite:
 
 
 def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
-    """Check that all lists from the table are confirmed. Raises OptionError."""
     own = [v for v in proposed.variables if not v.public]
     rare = [v for v in own if v.rare]
     if rare:
         listed = ", ".join(f"{v.name!r} ({v.rare})" for v in rare)
         raise OptionError(
-            f"Some categories of {listed} have fewer than 5 records, so these lists would reveal"
-            " the records; nothing was written.",
+            f"Some categories of {listed} have fewer than 5 records, and the lists would reveal "
+            "these records. Nothing was written.",
             where=rare[0].name,
             remedy="Give public lists with --categories VAR=a,b,c, or omit the columns"
             " (--leave-out VAR). At a terminal, without --yes, you can confirm the lists.",
@@ -244,7 +249,7 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
     if own and not yes:
         raise OptionError(
             "Categories become public with the plan, but are not confirmed for"
-            f" {', '.join(repr(v.name) for v in own)}; nothing was written.",
+            f" {', '.join(repr(v.name) for v in own)}. Nothing was written.",
             where=own[0].name,
             remedy="Run the command at a terminal to confirm each list, give public lists with"
             " --categories, or accept the table's lists with --yes.",
@@ -252,11 +257,11 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
 
 
 def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -> ProposedSite:
-    """Ask the custodian to confirm each list from the table, and for columns to send unchanged."""
     out = console()
     out.print(
         f"{proposed.rows:,} records, identified by column {proposed.record_id!r} (--record-id"
-        " selects another). Categories become public with the plan: accept or replace each list.",
+        " selects another). Categories become public with the plan, so accept or replace each "
+        "list.",
         markup=False,
     )
     kept: list[ProposedVariable] = []
@@ -270,7 +275,8 @@ def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -
     names = [v.name for v in kept]
     while True:
         answer = typer.prompt(
-            "Columns that are not sensitive, to send unchanged (none, or names with commas)",
+            "Columns to send unchanged because they are not sensitive (names separated by "
+            "commas, or none)",
             default="none",
         )
         chosen = [] if answer == "none" else [name.strip() for name in answer.split(",")]
@@ -287,7 +293,7 @@ def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -
 def _confirm_list(
     variable: ProposedVariable, number: int, proposed: ProposedSite
 ) -> ProposedVariable | None:
-    """Return a variable with its confirmed or replaced list, or None to omit the column."""
+    """Return a variable with its confirmed or replaced list, or None if the column is omitted."""
     out = console()
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
@@ -295,8 +301,9 @@ def _confirm_list(
     out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
-            f"{variable.rare} of these categories have fewer than 5 records each, which the list"
-            " would reveal, unless it is public knowledge that such records exist.",
+            f"{variable.rare} of these categories have fewer than 5 records each, and the list "
+            "would reveal that such records exist. Accept the list only if this is public "
+            "knowledge.",
             style="yellow",
             markup=False,
         )

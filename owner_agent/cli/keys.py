@@ -28,7 +28,9 @@ def create(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Create the draw key, which never leaves this site (or the shared linkage secret)."""
+    """Create the draw key, which never leaves this site; with --linkage, create the
+    shared secret.
+    """
     store = _store(site)
     name: KeyChoice = "linkage" if linkage else "draw"
     store.create(name, environment_of(context).random_bytes)
@@ -75,7 +77,7 @@ def export(
 
 @app.command()
 def show(site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Print the secrets' fingerprints, which identify the secrets without revealing them."""
+    """Print the fingerprints of the secrets, which identify the secrets without revealing them."""
     prints = _store(site).fingerprints()
     if json:
         print_json(prints)
@@ -93,7 +95,7 @@ def identity(
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
-    """Create or show this owner's identity for peers. Its key never leaves this site."""
+    """Create or show this owner's identity for peers. The identity's key never leaves this site."""
     from owner_agent.peer.protocol.identity import make_identity
     from owner_agent.site.site import load_site
     from owner_agent.state.private_files import save

@@ -1,4 +1,6 @@
-"""The `owner-agent` command. A command's module is imported when the command is called."""
+"""The `owner-agent` command. The module of a subcommand is imported when the subcommand
+is called.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options shared by several commands, and the environment."""
+"""Options that several commands share, and the commands' environment."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for script
 CorrectionsOption = Annotated[
     CorrectionChoice | None,
     typer.Option(
-        help="For records whose values changed after their first report: keep that report."
+        help="For records whose values changed after their first report: keep the first report."
     ),
 ]
 
 
 def environment_of(context: typer.Context) -> Environment:
-    """Return the environment of the application."""
+    """Return the environment in which the application runs."""
     found = context.find_object(Environment)
     assert found is not None  # noqa: S101 - `build` sets it for every command
     return found
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print sentences, each unwrapped on a line, so that they can be copied."""
+    """Print each sentence on one line without wrapping it, so that it can be copied."""
     for line in lines:
         console().print(line, markup=False, soft_wrap=True)
 
 
 def write_changes(extended: ExtendedSite, *, yes: bool, show: bool = True) -> bool:
-    """Show the changes of a site file, ask, and write it; return whether it was written.
+    """Show the changes to a site file, ask for confirmation, and write the file.
 
-    Raises OptionError without a terminal to ask at.
+    Return whether the file was written. Raises OptionError if there is no terminal to ask at.
     """
     if not (yes or at_terminal()):
         raise OptionError(
-            f"The changes of {extended.path} were not confirmed; nothing was written.",
+            f"The changes to {extended.path} were not confirmed. Nothing was written.",
             where="yes",
             remedy="Run the command at a terminal to review the changes, or add --yes.",
         )

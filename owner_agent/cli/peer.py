@@ -20,7 +20,7 @@ AcceptOption = Annotated[
     bool,
     typer.Option(
         "--accept-added-loss",
-        help="Send columns that were sent before by other draws; their epsilons add.",
+        help="Send columns again although they were sent before by other draws; the epsilons add.",
     ),
 ]
 
@@ -29,7 +29,8 @@ def peer(
     context: typer.Context,
     site: SiteOption = SITE,
     ready_file: Annotated[
-        Path | None, typer.Option(help="A file to receive url and pid once calls are accepted.")
+        Path | None,
+        typer.Option(help="A file that gets the url and the pid once the agent accepts calls."),
     ] = None,
     only: Annotated[
         Path | None,
@@ -38,7 +39,7 @@ def peer(
     accept_added_loss: AcceptOption = False,
     corrections: CorrectionsOption = None,
 ) -> None:
-    """Take part in sessions that known peers begin, until stopped."""
+    """Take part in sessions that known peers start, until the command is stopped."""
     from owner_agent.peer.participant import opened
     from owner_agent.peer.protocol.session_file import load_session_file
     from owner_agent.peer.server import PeerServer
@@ -62,7 +63,7 @@ def learn(
     corrections: CorrectionsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Begin a session with the known peers, and learn together."""
+    """Start a session with the known peers, and learn together."""
     from owner_agent.cli.sessions_shown import outcome_json, show_outcome
     from owner_agent.release.options import PublishOptions
 
@@ -74,7 +75,6 @@ def learn(
 def _session(
     path: Path, environment: Environment, peers: Path, consent: PublishOptions
 ) -> JointOutcome:
-    """Run a session; SIGTERM and Ctrl-C both end it. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.joint import run_session
     from owner_agent.peer.participant import opened

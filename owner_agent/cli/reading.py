@@ -1,4 +1,4 @@
-"""Commands that read the table, the ledger or a model, and send nothing."""
+"""Commands that read the table, the ledger or a model, and send no data."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Check:
     problems: list[PramanaError] = field(default_factory=list)
 
     def add(self, *problems: PramanaError) -> None:
-        """Add new problems; the same problem may be found more than once."""
+        """Add problems, except those that were found before."""
         for found in problems:
             if (found.code, found.message) not in {(p.code, p.message) for p in self.problems}:
                 self.problems.append(found)
 
     def read_variables(self, site: Site) -> None:
-        """Read the variables, even before the study's plan is known."""
+        """Read the variables from the table, even if the study's plan is still unknown."""
         from owner_agent.report.plan import equal_column_lines, warnings
         from owner_agent.site.planning import awaiting_plan, planned, without_protection
         from owner_agent.table.encode import inspect
@@ -65,7 +65,7 @@ class Check:
     def read_columns(
         self, name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
     ) -> None:
-        """Read the columns that a command would release."""
+        """Read the columns that a command would release, and note their problems."""
         try:
             found = read()
         except PramanaError as error:
@@ -80,7 +80,7 @@ class Check:
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Validate the table against the site file, and query the miner; no data is sent."""
+    """Check the table against the site file, and ask the miner about the study. No data is sent."""
     from owner_agent.report.study import people_of
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
@@ -164,7 +164,7 @@ def predict(
         Path | None, typer.Argument(help="The records; by default the site file's table.")
     ] = None,
     site: Annotated[
-        Path | None, typer.Option(help="The site file, if it says how the table is read.")
+        Path | None, typer.Option(help="A site file that describes how to read the table.")
     ] = None,
     record_id: Annotated[
         str | None, typer.Option(help="The column of record ids, instead of the site file's.")
@@ -172,7 +172,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Predict a class for your own records; nothing is sent."""
+    """Predict a class for your own records. Nothing is sent."""
     from owner_agent.site.site import load_site
     from owner_agent.table.predicting import RecordSource, read_model
     from owner_agent.table.table import detect
@@ -183,7 +183,7 @@ def predict(
         source = RecordSource(detect(table), record_id)
     else:
         raise OptionError(
-            "No table of records is named.",
+            "The command names neither a table of records nor a site file.",
             where="table",
             remedy="Name a table after the model, or a site file with --site.",
         )
@@ -193,9 +193,10 @@ def predict(
 def predict_by(
     model: Predictor, name: str, source: RecordSource, out: Path | None, *, json: bool
 ) -> None:
-    """Predict the class of records, write it for this owner alone, and print the counts.
+    """Predict the class of records, write the classes to a private file, and print the counts.
 
-    Without `out` the file lies beside the table and replaces earlier predictions by this model.
+    Without `out`, the file is in the folder of the table and replaces earlier predictions by this
+    model.
     """
     from owner_agent.state.private_files import require_absent, save, write_replacing
     from owner_agent.table.predicting import predict as predict_classes
@@ -227,8 +228,8 @@ def predict_by(
     )
     if found.lacking:
         console().print(
-            f"The table has no column {', '.join(map(repr, found.lacking))}{found.hint}, which the"
-            " model uses; the prediction averages over its values.",
+            f"The table has no column {', '.join(map(repr, found.lacking))}{found.hint}, which "
+            "the model uses. The predictions average over the missing values.",
             style="yellow",
             markup=False,
         )

@@ -1,4 +1,4 @@
-"""The commands of releases: `plan`, `publish`, `mask`, `share-model`, `withdraw`, `new-epoch`."""
+"""The commands for releases: `plan`, `publish`, `mask`, `share-model`, `withdraw`, `new-epoch`."""
 
 from __future__ import annotations
 
@@ -34,35 +34,45 @@ if TYPE_CHECKING:
     from pramana_core.report.report import Report
 
 PublishOption = Annotated[
-    bool, typer.Option("--publish", help="Show the release, ask, and send it; else send nothing.")
+    bool,
+    typer.Option(
+        "--publish",
+        help="Show the release and send it after you confirm. Without this option nothing is sent.",
+    ),
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(help="Show the release, ask, and release it into this new file, without a miner."),
+    typer.Option(
+        help="Show the release and, after you confirm, write it into this new file "
+        "instead of sending it to a miner."
+    ),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Publish without confirmation.")]
-ReportOption = Annotated[Path | None, typer.Option(help="An .html file for the report.")]
-NoReportOption = Annotated[bool, typer.Option("--no-report", help="Print; write no file.")]
-PartRecordsOption = Annotated[int, typer.Option(help="Records per part of the upload.")]
+ReportOption = Annotated[Path | None, typer.Option(help="The .html file to write the report to.")]
+NoReportOption = Annotated[
+    bool, typer.Option("--no-report", help="Only print the report, and write no file.")
+]
+PartRecordsOption = Annotated[int, typer.Option(help="The most records in a part of the upload.")]
 NewPeopleOption = Annotated[
     bool,
     typer.Option(
         "--accept-new-people",
-        help="Publish although many records are new, because these people were never reported.",
+        help="Publish although many records are new. Confirms that these people were never "
+        "reported.",
     ),
 ]
 AcceptOption = Annotated[
     bool,
     typer.Option(
         "--accept-added-loss",
-        help="Publish although a column was released in another form; the losses add.",
+        help="Publish although a column was released before in another way; the losses add.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class ReleaseCommand:
-    """The arguments of a command that shows a release and may publish it."""
+    """A command that shows a release and may publish it, with the arguments of the call."""
 
     path: Path
     site: Site
@@ -76,7 +86,7 @@ class ReleaseCommand:
 
     @classmethod
     def of(cls, context: typer.Context, path: Path, *choices: Any) -> Self:
-        """Open the site file. Raises ConfigError, OptionError."""
+        """Open the site file, and check the options. Raises ConfigError, OptionError."""
         from owner_agent.site.site import load_site
 
         return cls(path, load_site(path), environment_of(context), *choices)
@@ -89,11 +99,11 @@ class ReleaseCommand:
 
     @property
     def leaves(self) -> bool:
-        """Whether to release, to the miner or into a file."""
+        """Whether the command releases anything, to the miner or into a file."""
         return self.publish or self.out is not None
 
     def ask_names(self, option: str, question: str, default: str | None = None) -> list[str]:
-        """Ask for names of columns. Raises OptionError without a terminal."""
+        """Ask a person for the names of columns. Raises OptionError without a terminal."""
         if not at_terminal() or self.yes:
             raise OptionError(
                 f"The site file lacks the section of this command, and --{option} is not given.",
@@ -106,24 +116,26 @@ class ReleaseCommand:
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 
     def extended(self, extended: ExtendedSite) -> Self:
-        """Ask for approval of a new section; return the command with the new site."""
+        """Write a new section into the site file if a person confirms; return the changed
+        command.
+        """
         if not write_changes(extended, yes=self.yes, show=not self.json):
             raise typer.Exit
         return replace(self, site=extended.site)
 
     def approval(self) -> Approval | None:
-        """Return the approval of the current site, if the command asks for it."""
+        """Return the approval of the current site, or None if nobody is asked to confirm."""
         from owner_agent.release.approval import Approval
 
         return Approval.of(self.site) if self.asking else None
 
     @property
     def asking(self) -> bool:
-        """Whether the command asks a person for approval."""
+        """Whether the command asks a person to confirm the release."""
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return the path of the report, or None: JSON without --publish has no default page."""
+        """Return the path for the report, or None (such as for --json without --publish)."""
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.leaves and self.report is None):
@@ -131,7 +143,7 @@ class ReleaseCommand:
         return place(self.site.state, self.report, name)
 
     def show(self, made: Report, page: Path | None) -> None:
-        """Print the essentials of a report, and the path of its page."""
+        """Print the main points of a report, and the path of the whole report."""
         from pramana_core.report.terminal import print_report
 
         print_report(made, console(), console(stderr=True))
@@ -141,7 +153,7 @@ class ReleaseCommand:
             show_lines(["The full report is in", str(shown)])
 
     def require_yes(self, page: Path | None, show: Callable[[], object]) -> None:
-        """Show the release and ask for approval. Raises OptionError without a terminal."""
+        """Show the release and ask for confirmation. Raises OptionError without a terminal."""
         if not at_terminal() or self.json:
             where = "" if page is None else f" The report is in {page}."
             raise OptionError(
@@ -165,7 +177,7 @@ def plan(
     no_report: NoReportOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Report what publishing would reveal, and the accuracy of the results."""
+    """Report what publishing would reveal, and how accurate the results would be."""
     command = ReleaseCommand.of(context, site, False, False, report, no_report, json)
     made, _ = _records(command, PublishOptions())
     if json:
@@ -186,8 +198,8 @@ def publish(
 ) -> None:
     """Randomize the table and publish it, or continue an interrupted publication.
 
-    First the command shows the report of `plan`, on a page and in short, and asks. Scripts add
-    --yes. Without your approval nothing is sent.
+    The command first prints a summary of the report of `plan`, writes the whole report to a page,
+    and asks for your approval. In scripts, add --yes. Nothing is sent without your approval.
     """
     from pramana_core.report.terminal import print_warnings
 
@@ -204,7 +216,7 @@ def publish(
 def _records(
     command: ReleaseCommand, options: PublishOptions
 ) -> tuple[Report, PublishOutcome | None]:
-    """Report on the randomized records, and publish them if requested."""
+    """Report on the randomized records, and publish them if the command is `publish`."""
     from owner_agent.release.publish import PreparedRecords
     from owner_agent.report.plan import PAGE, report_of, require_accepted, separate_release_lines
     from owner_agent.report.study import outlook_of
@@ -244,7 +256,7 @@ def mask(
     accept_added_loss: AcceptOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Mask the confidential columns, report on them, and publish them or write them into a file.
+    """Mask the confidential columns, and report on the result. Publish it if requested.
 
     If the site file has no section [mask], give the columns by options or at the prompt. Options
     replace an existing section.
@@ -272,10 +284,11 @@ def share_model(
         str | None, typer.Option(help="The variable that the tree predicts from all others.")
     ] = None,
     k: Annotated[
-        float | None, typer.Option("--k", help="The fewest records on a path; default 10.")
+        float | None,
+        typer.Option("--k", help="The smallest count of records allowed on a path; default 10."),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Learn a private tree with this epsilon instead.")
+        float | None, typer.Option(help="Instead of --k: learn a private tree with this epsilon.")
     ] = None,
     publish: PublishOption = False,
     out: OutOption = None,
@@ -285,7 +298,7 @@ def share_model(
     accept_added_loss: AcceptOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Learn an anonymous or private tree, show it, and publish it or write it into a file.
+    """Learn an anonymous or private tree, and show it. Publish it if requested.
 
     If the site file has no section [share_model], give the target by an option or at the prompt.
     Options replace an existing section.
@@ -315,7 +328,6 @@ def _mask_or_tree(
     name: str,
     report_of: Callable[[Any, StagedProgress], Report],
 ) -> None:
-    """Report on masked columns or a tree, and publish them if requested."""
     from owner_agent.state.keys import KeyStore
     from pramana_core.report.terminal import print_warnings
 
@@ -340,7 +352,6 @@ def _release(
     report_of: Callable[[Any, StagedProgress], Report],
     approval: Approval | None,
 ) -> tuple[Report, PublishOutcome | None]:
-    """Prepare a release, report on it, and publish it if `approval` allows."""
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.publish import release_to_file
     from owner_agent.report.files import write
@@ -366,8 +377,8 @@ def _release(
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
-                    f"{now.large_exchange} Are the new records people who were never reported"
-                    " before?"
+                    f"{now.large_exchange} Do the new records belong to people who were never "
+                    "reported before?"
                 )
             approval.require(load_site(command.path))
             return replace(options, accept_new_people=agreed)
@@ -376,7 +387,9 @@ def _release(
             keys = KeyStore(site.state)
             if not keys.path("draw").exists():
                 keys.create("draw", command.environment.random_bytes)
-                show_lines([f"Made your draw key, {keys.path('draw')}: it never leaves this site."])
+                show_lines(
+                    [f"Created your draw key, {keys.path('draw')}, which never leaves this site."]
+                )
             into = partial(release_to_file, kind, command.out)
             outcome = into(site, command.environment, replace(options, alone=True), watch, show)
         elif command.publish:
@@ -395,12 +408,14 @@ def _release(
 
 def new_epoch(
     context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Begin although nothing is missing.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Start a new epoch although the ledger lacks no release.")
+    ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """After a loss without a backup: add the miner's releases to the ledger, and draw anew.
+    """Recover from a loss without a backup: complete the ledger from the miner, and draw anew.
 
-    Later releases add their whole epsilon once more, permanently.
+    Every later release permanently adds its whole epsilon once more.
     """
     from owner_agent.release.new_epoch import begin_new_epoch
     from owner_agent.report.releases import new_epoch_lines
@@ -415,7 +430,7 @@ def withdraw(
     release: Annotated[str, typer.Argument(help="The release's name in the ledger.")],
     site: SiteOption = SITE,
 ) -> None:
-    """Ask the miner to stop using a release; it stays in the ledger."""
+    """Withdraw a release at the miner. The release stays in the ledger."""
     from owner_agent.release.delivery import withdraw as withdraw_release
     from owner_agent.site.site import load_site
 
@@ -424,8 +439,6 @@ def withdraw(
 
 
 def _on(bar: Bar) -> StagedProgress:
-    """Return a function that shows the stages of a release on a bar."""
-
     def watch(stage: str, done: int, total: int, /) -> None:
         if total:
             bar.stage(STAGES[stage], done, total)

@@ -1,4 +1,4 @@
-"""A session's progress and results as text for people."""
+"""A session's progress and results, printed for people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = {
 
 
 def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
-    """Return a session's outcome for scripts; the network itself is in the files."""
+    """Return a session's outcome as JSON values; the network itself is in the files."""
     return {
         "session": outcome.session,
         "digest": outcome.digest,
@@ -41,7 +41,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
 
 
 def show_outcome(console: Console, outcome: JointOutcome) -> None:
-    """Print a session's results, and their path."""
+    """Print a session's results, and the paths of its files."""
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
@@ -49,15 +49,18 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
         console.print(line, markup=False, soft_wrap=True)
     for name in outcome.unconfirmed:
         console.print(
-            f"{name} did not confirm that it wrote the result. It will ask the others when the"
-            " session's time is over. If its agent was stopped, send the owner the files.",
+            f"{name} did not confirm that it wrote the result. Its agent will ask the other "
+            "owners for the result when the session's time is over. If the agent was stopped, "
+            "send the files to this owner.",
             style="bold yellow",
             markup=False,
         )
 
 
 def shared_json(sessions: Sequence[SessionRecord], tables: Sequence[ExactTable]) -> dict[str, Any]:
-    """Return the families with shared parameters, and the tables behind them."""
+    """Return the families with shared parameters, and the tables that they reveal, as
+    JSON values.
+    """
     families = [
         {
             "session": one.proposal.session,
@@ -77,7 +80,10 @@ def peer_sections(
     exact: Sequence[ExactTable] = (),
     groupings: int | None = None,
 ) -> Iterator[Section]:
-    """Yield sections on releases to peers and exact tables; `groupings` is the limit of a study."""
+    """Yield sections on releases to peers and on exactly disclosed tables.
+
+    `groupings` is the most tables that may be disclosed in a study.
+    """
     families = {one.proposal.session: "; ".join(map(str, one.families)) for one in sessions}
     rows = []
     for entry in entries:
@@ -107,8 +113,8 @@ def peer_sections(
     if tables:
         allowed = "" if groupings is None else f" The site file allows {groupings} per study."
         words = (
-            "Two tables that differ in few records reveal those records by subtraction, which"
-            f" epsilon does not cover.{allowed}"
+            "Two tables that differ in a few records reveal these records by subtraction. No "
+            f"epsilon covers this disclosure.{allowed}"
         )
         yield Section("Tables shared exactly with peers", table=_text_table(tables))
         yield Section(sentences=[Sentence(words, "note")])

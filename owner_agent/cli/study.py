@@ -1,4 +1,4 @@
-"""A site's part in a study: `join` accepts an invitation and a plan, `serve` serves the pages."""
+"""The commands for taking part in a study: `join` and `serve`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 def serve(
     context: typer.Context,
     site: SiteOption = SITE,
-    port: Annotated[int, typer.Option(help="The port; 0 selects a free port.")] = PORT,
+    port: Annotated[int, typer.Option(help="The port of the pages; 0 selects a free port.")] = PORT,
     ready_file: Annotated[
-        Path | None, typer.Option(help="A file to receive url and pid once requests are accepted.")
+        Path | None,
+        typer.Option(help="A file that gets the url and the pid once the agent accepts requests."),
     ] = None,
 ) -> None:
-    """Serve your pages to a browser on this machine only, until Ctrl-C.
+    """Serve your pages to browsers on this machine only, until Ctrl-C.
 
     The command prints a link that works once.
     """
@@ -43,13 +44,13 @@ def serve(
 def healthcheck(
     port: Annotated[int, typer.Option(help="The port of `serve`.")] = PORT,
 ) -> None:
-    """Check that the pages on this machine answer; exit code 4 if not."""
+    """Check that the agent's pages on this machine respond; exit with code 4 if they do not."""
     require_healthy(port)
 
 
 @dataclass
 class Joining:
-    """The state of one call of `join`."""
+    """The state of one run of `join`."""
 
     path: Path
     site: Site
@@ -57,11 +58,11 @@ class Joining:
     yes: bool
 
     def say(self, text: str) -> None:
-        """Print a sentence on one line, so that it can be copied."""
+        """Print a sentence on one line without wrapping it, so that it can be copied."""
         console().print(text, markup=False, soft_wrap=True)
 
     def miner(self) -> Miner:
-        """Return the miner, called with the study's token. Raises Unauthenticated."""
+        """Return a client of the miner that uses the study's token. Raises Unauthenticated."""
         from owner_agent.release.client import Miner
         from owner_agent.state.tokens import TokenStore
 
@@ -77,16 +78,20 @@ def join(
     secret_file: Annotated[
         Path | None,
         typer.Option(
-            help="Instead, a file with only the invitation's secret. No keys are created."
+            help="Instead of an invitation: a file with only the invitation's secret. No keys "
+            "are created."
         ),
     ] = None,
     linkage: Annotated[
         Path | None,
-        typer.Option(help="The file of the linkage secret from another owner."),
+        typer.Option(help="The file with the linkage secret from another owner."),
     ] = None,
     new_linkage: Annotated[
         Path | None,
-        typer.Option(help="As the first owner: a new file for the linkage secret, for the others."),
+        typer.Option(
+            help="For the first owner: a new file for the linkage secret, to give to "
+            "the other owners."
+        ),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Accept the study's plan without asking.")
@@ -95,7 +100,7 @@ def join(
 ) -> None:
     """Accept an invitation, create missing keys, and fetch and accept the study's plan.
 
-    You can repeat the command: without an invitation it fetches the plan again. The plan is
+    You can repeat the command. Without an invitation it fetches the plan again. The plan is
     accepted only with your approval. Nothing from the table is sent.
     """
     from owner_agent.report.study import PeopleStatement, people_of
@@ -132,7 +137,7 @@ def join(
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Return an invitation, and the site file extended by its miner if it had none."""
+    """Return an invitation, and the site file with the miner added if it had no miner."""
     from owner_agent.release.joining import read_invitation
     from owner_agent.site.writing import ExtendedSite
 
@@ -150,13 +155,13 @@ def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | N
             f" {invitation.miner}; the site file says {site.owner!r} in {site.miner.study!r} at"
             f" {site.miner.url}. The invitation was not used.",
             where="miner" if here[0] == wanted[0] else "owner",
-            remedy="Correct the site file, or request the right invitation.",
+            remedy="Correct the site file, or ask the study's operator for the right invitation.",
         )
     return invitation, extended
 
 
 def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
-    """Accept the invitation, unless the site has joined and `again` is false."""
+    """Accept the invitation, unless the site has joined the study and `again` is false."""
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
@@ -186,7 +191,6 @@ def _bare_secret(file: Path) -> str:
 
 
 def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> None:
-    """Create the draw key, and create or import the linkage secret, if they are missing."""
     from owner_agent.state.keys import KeyStore, read_key
 
     store = KeyStore(now.site.state)
@@ -215,7 +219,9 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     if people == "different":
         # Records of different owners must not be linked.
         store.create("linkage", now.environment.random_bytes)
-        now.say("Created a linkage secret for this site only, as the owners have different people.")
+        now.say(
+            "Created a linkage secret for this site only, because the owners have different people."
+        )
         return
     now.say(
         "The owners' linkage secret is missing. Import it with `owner-agent join --linkage FILE`,"
@@ -224,7 +230,6 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
 
 
 def _plan(now: Joining) -> None:
-    """Show the study's plan and, if the custodian approves, accept it."""
     from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
@@ -259,16 +264,17 @@ def _require_same(site: Site, current: AdoptedPlan) -> None:
     here = adopted(section, site.folder, site.owner).plan.digest
     if here != current.plan.digest:
         raise StudyPlanNotFollowed(
-            f"The miner has the study plan {short(current.plan.digest)}, but the site file names"
-            f" {short(here)}; nothing was changed.",
+            f"The miner has the study plan {short(current.plan.digest)}, but the site file names "
+            f"{short(here)}. Nothing was changed.",
             where="study_plan",
-            remedy="If you approve the new plan, remove [study_plan] from the site file and join"
-            " again. Another plan randomizes anew, which adds to the loss of earlier releases.",
+            remedy="If you approve the new plan, remove [study_plan] from the site file and join "
+            "again. Under the new plan, reports are drawn anew, and the loss adds to the "
+            "loss by earlier releases.",
         )
 
 
 def _keep(now: Joining, adopted: AdoptedPlan) -> Path:
-    """Write the plan next to the site file, and name it there, if the site can follow the plan."""
+    """If the site can follow the plan, write the plan next to the site file and name it there."""
     from owner_agent.site.planning import planned
     from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.private_files import COMMON_MODE, save

@@ -1,4 +1,4 @@
-"""Designs at the custodian's site: the variables of several owners, and plans as text.
+"""Designing plans at the custodian's site: the variables of several owners, and plans as text.
 
-The search for a design is `pramana_core.design`.
+The search for a design is in `pramana_core.design`.
 """

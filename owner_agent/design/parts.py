@@ -1,4 +1,4 @@
-"""The combined variables of several owners' public parts."""
+"""Combining the variables in the public parts of several owners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Owners = dict[str, tuple[str, ...]]
 
 
 def variables_of_parts(paths: Sequence[Path]) -> tuple[Domain, Owners]:
-    """Return the variables of public parts in order, and their owners. Raises ConfigError."""
+    """Return the variables of all public parts in order, and their owners. Raises ConfigError."""
     problems: list[PramanaError] = []
     parts: list[tuple[Path, PublicPart]] = []
     for path in paths:

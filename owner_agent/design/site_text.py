@@ -1,4 +1,4 @@
-"""The chosen plan as a site file, or as the owners' study plan."""
+"""Writing the chosen plan into a site file, or as the study plan of several owners."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pramana_core.plan import Block
 
 
 def site_with(design: Design, site: Site, path: Path) -> ExtendedSite:
-    """Return a site's file with the channels of the chosen plan, not written yet.
+    """Return the site file with the channels of the chosen plan, not written yet.
 
-    The gamma is the required one; weights are exact multiples of 2^-32. Raises OptionError if the
-    chosen family has no plan.
+    The channels state the required gamma, and weights that are exact multiples of 2^-32. Raises
+    OptionError if the chosen family has no plan.
     """
     needs, plan = design.problem.needs, design.plan
     alone = {b.names[0]: b for b in plan.blocks if len(b.names) == 1}
@@ -50,7 +50,7 @@ def study_plan_text(design: Design) -> str:
 
 
 def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
-    """Return the keys of a designed block's channel."""
+    """Return the keys that describe a designed block's channel in the site file."""
     choices = block.channel.choices
     if not choices:
         return block.channel.site_keys(needs.gamma, needs.share)

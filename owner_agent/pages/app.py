@@ -1,6 +1,6 @@
-"""The application of the pages, and its access control: a single-use link sets a cookie.
+"""The application of the pages and its access control, which sets a cookie for a single-use link.
 
-Requests with another host name than the served one are rejected.
+Requests to another host name than the one served are rejected.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _FORM_BYTES = 1 << 16
 
 
 class Door:
-    """Access control: the middleware around all pages."""
+    """Access control: middleware around all pages."""
 
     def __init__(self, app: ASGIApp, url: str) -> None:
-        """Take the pages, and the served address."""
+        """Store the application of the pages, and the address at which it is served."""
         self._app = app
         self._url = url
         port = urlsplit(url).port
@@ -61,11 +61,11 @@ class Door:
 
     @property
     def link(self) -> str:
-        """The address that opens the pages, once."""
+        """The single-use address that gives a browser access to the pages."""
         return f"{self._url}{ENTER}?key={self._link}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Serve a request if it has access."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -97,7 +97,7 @@ class Door:
                 await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return an answer, for requests without access or for the link; otherwise None."""
+        """Return the answer for the link or for a request without access; otherwise None."""
         headers, path = Headers(scope=scope), scope["path"]
         if path in _OPEN:
             return None
@@ -122,7 +122,6 @@ class Door:
         return None
 
     def _opened(self, scope: Scope, *, known: bool) -> Response:
-        """Use up the link and set the cookie. Raises Unauthenticated."""
         key = parse_qs(Request(scope).url.query).get("key", [""])[0]
         with self._opening:
             fits = self._link is not None and hmac.compare_digest(key.encode(), self._link.encode())
@@ -137,14 +136,14 @@ class Door:
 
 
 def _require_readable(headers: Headers, method: str) -> None:
-    """Check that a request states its length, and that a form may have this length."""
     length = headers.get("content-length", "0" if method in ("GET", "HEAD") else "")
     # The server reads a chunked body whatever the stated length.
     if not length or "transfer-encoding" in headers:
         raise LimitExceeded(
             "The request does not state the length of its form, which was not read.",
             where="form",
-            remedy="Send the form from the page, or with a Content-Length and in one piece.",
+            remedy="Send the form from the page, or with a Content-Length and without chunked "
+            "encoding.",
         )
     if not length.isdecimal() or int(length) > _FORM_BYTES:
         raise LimitExceeded("The form is too long and was not read.", where="form")
@@ -154,8 +153,8 @@ def _closed() -> Unauthenticated:
     return Unauthenticated(
         "These pages open with the link that `owner-agent serve` printed, which works once, in one"
         " browser.",
-        remedy="Stop that command with Ctrl-C and start it again to get another link. Publish again"
-        " to continue an interrupted publication.",
+        remedy="To get another link, stop that command with Ctrl-C and start it again. If this "
+        "interrupts a publication, publish again to continue.",
     )
 
 
@@ -163,7 +162,7 @@ _files = APIRouter()
 
 
 def create_app(site: Path, environment: Environment, url: str) -> Door:
-    """Return the pages of a site file, served at an address. Raises ConfigError."""
+    """Return the application with the pages of a site file. Raises ConfigError."""
     pages = FastAPI(title="Pramana owner's pages", openapi_url=None, docs_url=None, redoc_url=None)
     pages.state.agent = Agent(site, Publications(site, environment), environment)
     pages.state.owner = load_site(site).owner

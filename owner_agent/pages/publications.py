@@ -1,4 +1,6 @@
-"""Publications started from the pages: one at a time, in a thread each, kept in memory."""
+"""Publications started from the pages. One runs at a time, in a thread, and its state is
+in memory.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,14 @@ class Publications:
         self._changing = threading.Lock()
 
     def start(self, options: PublishOptions, shown: Approval) -> Publication:
-        """Start a publication. Raises Conflict while another runs."""
+        """Start a publication. Raises Conflict if another one is running."""
         with self._changing:
             last = self.last()
             if last is not None and last.state == "running":
                 raise Conflict(
                     "A publication is running.",
                     where=last.id,
-                    remedy="Follow it on its page.",
+                    remedy="Wait until it ends. The page of the publication shows its progress.",
                 )
             made = Publication(uuid.uuid4().hex)
             self._all[made.id] = made
@@ -66,7 +68,7 @@ class Publications:
         return made
 
     def get(self, identity: str) -> Publication:
-        """Return a publication. Raises NotFound."""
+        """Return the publication with an identity. Raises NotFound."""
         if identity not in self._all:
             raise NotFound("The publication does not exist.", where=identity)
         return self._all[identity]

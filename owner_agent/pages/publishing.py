@@ -1,4 +1,4 @@
-"""Publishing after an approval, and its progress."""
+"""Pages for publishing after an approval, and for following its progress."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ router = APIRouter()
 
 @router.get("/publish")
 def show_form(request: Request, agent: AgentDep, site: SiteDep) -> Response:
-    """Show the release to be sent, with a form for the approval."""
+    """Show what would be sent, with a form for the approval."""
     return _form(request, agent, site)
 
 
 @router.post("/publish")
 def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> Response:
-    """Publish after an approval, as `owner-agent publish` does."""
+    """Start publishing after an approval, as `owner-agent publish` does."""
     chosen: CorrectionChoice | None = "keep" if sent.text("corrections") == "keep" else None
     try:
         if sent.text("yes") != "on":
@@ -70,7 +70,7 @@ def show_publication(request: Request, agent: AgentDep, identity: str) -> Respon
 
 @router.get("/publications/{identity}/now")
 def read_publication(agent: AgentDep, identity: str) -> Response:
-    """Return a publication's progress, for the page that follows it."""
+    """Return a publication's progress as JSON, for the script of its page."""
     found = agent.publications.get(identity)
     answer: dict[str, Any] = {
         "state": found.state,
@@ -116,7 +116,7 @@ def _form(
 
 
 def _prepared(site: Site, environment: Environment) -> PreparedRecords | None:
-    """Return the prepared release if there were earlier ones; otherwise the table is not read."""
+    """Prepare the next release; None, without reading the table, if there was no earlier one."""
     if not any(entry.left for entry in Ledger(site.state).entries()):
         return None
     options = PublishOptions(preview=True)
@@ -124,14 +124,14 @@ def _prepared(site: Site, environment: Environment) -> PreparedRecords | None:
 
 
 def _sealed(site: Site, now: PreparedRecords) -> Entry | None:
-    """Return the sealed release with the same content as the prepared one, or None."""
+    """Return the ledger's sealed release with the same content as the prepared one, or None."""
     miner = site.miner
     entry = Ledger(site.state).find_content(miner.url, miner.study, now.identity)
     return entry if entry is not None and entry.state == "sealed" else None
 
 
 def _refused(losses: Losses) -> list[tuple[str, str, str]]:
-    """Return the columns whose added loss must be accepted, with losses before and after."""
+    """Return the columns whose added loss must be accepted, with their losses before and after."""
     rows = (row for row in losses.columns if row["refused_without_accepting"])
     return [(row["column"], before(row), after(row)) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Parts shared by the pages' routes: request dependencies and templates."""
+"""Request dependencies and templates that several pages use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ PAGES = Pages("owner_agent.pages")
 
 @dataclass(frozen=True)
 class Agent:
-    """The state of the pages: the site file (read for each request) and the publications."""
+    """The state of the pages: the publications, and the site file, which each request
+    reads anew.
+    """
 
     site: Path
     publications: Publications
@@ -34,7 +36,7 @@ _UNFORESEEN = "The page failed with an unforeseen error; the terminal shows its 
 def rendered(
     template: str, address: str, *, status: int = 200, title: str, **shown: Any
 ) -> Response:
-    """Return a page whose links are relative to its address."""
+    """Return a page from a template, with links relative to the page's address."""
     named = {"owner": None, "here": "", "word": "", **shown}
     written = PAGES.render(template, address=address, title=title, **named)
     return Response(written, status, dict(HEADERS), "text/html")
@@ -43,7 +45,7 @@ def rendered(
 def page(
     request: Request, template: str, *, status: int = 200, title: str, here: str, **shown: Any
 ) -> Response:
-    """Return a page for a signed-in reader; see `rendered`."""
+    """Return a page for a reader with access, from a template (see `rendered`)."""
     owner = request.app.state.owner
     word = request.scope["state"]["word"]
     at = request.scope["path"]
@@ -53,7 +55,7 @@ def page(
 
 
 def problem_page(error: Exception, address: str) -> Response:
-    """Return the page of an error; an unforeseen error's message is not shown."""
+    """Return the page that shows an error; the message of an unforeseen error is not shown."""
     if isinstance(error, PramanaError):
         problem = problem_of(error)
     else:
@@ -63,7 +65,7 @@ def problem_page(error: Exception, address: str) -> Response:
 
 
 def get_agent(request: Request) -> Agent:
-    """Return the agent of the pages."""
+    """Return the state of the pages."""
     agent: Agent = request.app.state.agent
     return agent
 
@@ -72,7 +74,7 @@ AgentDep = Annotated[Agent, Depends(get_agent)]
 
 
 def get_site(agent: AgentDep) -> Site:
-    """Return the site from its current file. Raises ConfigError."""
+    """Return the site, read from its current file. Raises ConfigError."""
     return load_site(agent.site)
 
 
@@ -80,7 +82,7 @@ SiteDep = Annotated[Site, Depends(get_site)]
 
 
 async def get_sent(request: Request) -> SentForm:
-    """Return the form in a request. Raises InputError, Forbidden."""
+    """Return the form sent with a request. Raises InputError, Forbidden."""
     sent = SentForm.of(await request.body())
     state = request.scope["state"]
     require_word(state["key"], state["cookie"], sent.text("word"))

@@ -1,4 +1,4 @@
-"""Pages on a site's next step, the disclosure by its plan, and its releases."""
+"""Pages on a site's next step, on what its plan would reveal, and on its releases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class NextStep:
-    """An owner's next step: a page, or a command."""
+    """An owner's next step, as a page or a command."""
 
     words: str
     command: str = ""
@@ -59,7 +59,7 @@ def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
 
 @router.get("/plan")
 def show_plan(request: Request, site: SiteDep) -> Response:
-    """Show what publishing would reveal, in plain words, with the report of `plan`."""
+    """Show in plain words what publishing would reveal, with the report of `owner-agent plan`."""
     waiting = awaiting_plan(site)
     plan = None if waiting or not site.file.variables else planned(site)
     return page(
@@ -76,7 +76,7 @@ def show_plan(request: Request, site: SiteDep) -> Response:
 
 @router.get("/plan/report")
 def read_report(agent: AgentDep, site: SiteDep) -> Response:
-    """Return the report of `owner-agent plan`, to be framed."""
+    """Return the report of `owner-agent plan`, which the page shows in a frame."""
     environment, options = agent.environment, PublishOptions(preview=True)
     now = PreparedRecords.of(site, lambda _stage, _done, _total: None, options, environment)
     study = outlook_of(site, now.plan, environment)
@@ -86,7 +86,7 @@ def read_report(agent: AgentDep, site: SiteDep) -> Response:
 
 @router.get("/left")
 def show_left(request: Request, site: SiteDep) -> Response:
-    """Show all releases with date and receiver, and the privacy loss of each column."""
+    """Show all releases with their dates and receivers, and the privacy loss of each column."""
     summary = LedgerSummary.of(Ledger(site.state).entries())
     return page(
         request,
@@ -101,7 +101,7 @@ def show_left(request: Request, site: SiteDep) -> Response:
 
 
 def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
-    """Return a site's next step; None if everything its plan reports has been sent."""
+    """Return a site's next step, or None if everything that its plan reports has been sent."""
     if not site.file.variables:
         return NextStep(
             "The site file has no variables to randomize. Send masked columns with `owner-agent"
@@ -141,6 +141,6 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
 
 
 def _bars(columns: Sequence[Row]) -> dict[str, Any]:
-    """Return the loss of each column, unbounded ones first, and the length of the scale."""
+    """Return the loss of each column, unbounded losses first, and the maximum of the scale."""
     bars = sorted(columns, key=lambda row: -math.inf if row["epsilon"] is None else -row["epsilon"])
     return {"bars": bars, "scale": max((row["epsilon"] or 0.0 for row in bars), default=0.0) or 1.0}

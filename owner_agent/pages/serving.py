@@ -1,4 +1,4 @@
-"""The server of the owner's pages, on this machine only."""
+"""The server for the owner's pages, which only this machine can reach."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _LAST_SECONDS = 5
 def serve_pages(
     site: Path, environment: Environment, port: int = 8100, ready_file: Path | None = None
 ) -> None:
-    """Serve on loopback until SIGTERM or Ctrl-C. Raises ConfigError or OptionError."""
+    """Serve the pages of a site file on this machine until SIGTERM or Ctrl-C. Raises ConfigError or
+    OptionError.
+    """
     with _bind(port) as bound:
         url = f"http://{_HOST}:{bound.getsockname()[1]}"
         app = create_app(site, environment, url)
@@ -57,7 +59,6 @@ def serve_pages(
 
 
 def _bind(port: int) -> socket.socket:
-    """Return a listening socket. Raises OptionError."""
     # Declared as TCP, so that asyncio sends small answers immediately (TCP_NODELAY).
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -69,6 +70,6 @@ def _bind(port: int) -> socket.socket:
         raise OptionError(
             f"The agent cannot listen on {_HOST} port {port}: {str(error).rstrip('.')}.",
             where="port",
-            remedy="Choose another port; 0 takes a free one.",
+            remedy="Choose another port, or 0 for any free port.",
         ) from None
     return bound

@@ -1,4 +1,4 @@
-"""Checks before each step of a session: the custodian's consent, and equal statements."""
+"""Checks before each step of a session: the custodian's consent, and agreement of all owners."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def consent(
     proposal: Proposal,
     only: SessionFile | None = None,
 ) -> None:
-    """Check a proposal against the site file. Raises Forbidden, InputError."""
+    """Check that the site file permits a proposed session. Raises Forbidden, InputError."""
     own, most = site.owner, site.peer.longest_seconds
     strangers = [n for n in proposal.participants if n not in known and n != own]
     if caller != proposal.initiator or own not in proposal.participants:
         message = f"{caller} proposes a session that it does not lead, or that excludes {own}."
         raise Forbidden(message, where=caller)
     if strangers:
-        message = f"{own} does not know {', '.join(strangers)}."
-        remedy = f"Ask {own} to add them to the known peers in its site file."
+        message = f"The site file of {own} does not list {', '.join(strangers)} as known peers."
+        remedy = f"Ask {own} to add these owners to the known peers in its site file."
     elif proposal.study != site.peer.study:
-        message = f"The [peer] section of {own} names another study than {proposal.study!r}."
+        message = f"The [peer] section of {own} names a study other than {proposal.study!r}."
         remedy = "Agree on a study, and write its name into every [peer] section."
     elif proposal.seconds > most:
-        message = f"{own} allows at most {most:.0f} seconds, not {proposal.seconds:.0f}."
-        remedy = f"Request less, or ask {own} to raise longest_seconds in its [peer] section."
+        message = f"{own} allows a session at most {most:.0f} seconds, not {proposal.seconds:.0f}."
+        remedy = f"Propose a shorter time, or ask {own} to raise longest_seconds in [peer]."
     elif only is not None and not only.allows(proposal, own, known):
-        message = f"{own} agreed to another session than this one."
+        message = f"{own} agreed to another session than the proposed one."
         remedy = f"Send {own} the session file, for `owner-agent peer --only`."
     else:
         proposal.task.check()
@@ -65,7 +65,7 @@ def read_statements(
     kind: type[Stated],
     statements: Statements,
 ) -> dict[str, Stated]:
-    """Return one round's verified messages by owner. Raises PeerDeviated."""
+    """Return the messages of one round by owner, after checking signatures. Raises PeerDeviated."""
     proposal, by_owner = mine.proposal, {signed.owner: signed for signed in statements.all}
     if sorted(by_owner) != sorted(proposal.participants) or len(by_owner) < len(statements.all):
         raise PeerDeviated(
@@ -81,7 +81,9 @@ def read_statements(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that all owners received one proposal and have its variables. Raises PeerDeviated."""
+    """Check that all owners answered the same proposal and that they have all its variables. Raises
+    PeerDeviated.
+    """
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
@@ -92,7 +94,6 @@ def agree_on_offers(mine: Session) -> None:
 
 
 def _require_one_owner(names: Sequence[str], holdings: Holdings) -> None:
-    """Check that each variable has exactly one owner. Raises VariablesMissing, StructureError."""
     found: dict[str, str] = {}
     for owner, mine in holdings.items():
         for name in mine:
@@ -106,7 +107,7 @@ def _require_one_owner(names: Sequence[str], holdings: Holdings) -> None:
     absent = [name for name in names if name not in found]
     if absent:
         raise VariablesMissing(
-            f"No participant has the variables {absent}.",
+            f"No participant has these variables: {absent}.",
             where=", ".join(absent),
             remedy="Correct their names in the session file, or invite their owner.",
         )
@@ -117,27 +118,29 @@ def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
     wrong = sorted({n for n in names if n not in wanted or names.count(n) > 1})
     if wrong:
         raise PeerDeviated(
-            f"{owner} offers {wrong}, which the session does not need, or twice.", where=owner
+            f"{owner} offers variables that the session does not need, or offers a variable more "
+            f"than once: {wrong}.",
+            where=owner,
         )
 
 
 def agree_on_result(
     mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
 ) -> None:
-    """Check that all owners signed this owner's result. Raises PeerDeviated."""
+    """Check that all owners signed the result that this owner obtained. Raises PeerDeviated."""
     proposal = mine.proposal
     signed = read_statements(mine, everybody, ResultAgreement, statements)
     others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]
     if others:
         raise PeerDeviated(
-            f"The owners obtained different networks: {mine.holding.site.owner} and"
-            f" {', '.join(others)} received different parts.",
+            f"The owners obtained different networks: {mine.holding.site.owner} and "
+            f"{', '.join(others)} have different results.",
             where=proposal.initiator,
         )
 
 
 def agree_on_announcements(mine: Session, own: str) -> None:
-    """Check that all owners saw the same offers and send all columns. Raises PeerDeviated."""
+    """Check that all owners received the same offers and send all columns. Raises PeerDeviated."""
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
@@ -154,12 +157,14 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
-    """Check that the custodian's decisions are unchanged since the start. Raises ConfigError."""
+    """Check that the site file and certificates are unchanged since the start. Raises
+    ConfigError.
+    """
     now = load_site(path)
     if now != site or pinned(now) != known:
         raise ConfigError(
-            f"{path} or a certificate that it names has changed since the agent started. No"
-            " session can begin before the agent is restarted.",
+            f"{path} or a certificate that it names has changed since the agent started. Until "
+            "the agent is restarted, it takes part in no session.",
             where=str(path),
             remedy="Stop `owner-agent peer`, and start it again.",
         )

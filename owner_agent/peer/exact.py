@@ -1,9 +1,9 @@
 """The exact tables that shared parameters reveal, and the conditions for sharing.
 
-The sender of a randomized parent knows its own reports and can invert the estimate to exact counts.
-Therefore every cell must reach a minimum. Two tables that differ in one record reveal its value by
-subtraction. Therefore an owner shares one table per study, unless the custodian allows more
-(`groupings`).
+The sender of a randomized parent knows its own reports, so it can compute exact counts from the
+estimate. Therefore every cell must reach a minimum. Two tables that differ in one record reveal
+this record's value by subtraction. Therefore an owner shares one table per study, unless the
+custodian allows more (`groupings`).
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from pramana_core.wire.parts import Pseudonyms
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """True own columns and received peers' columns, in the order of the pseudonyms `keys`."""
+    """This owner's true columns and those received from peers, with rows in the order of `keys`."""
 
     plan: Plan
     keys: Pseudonyms
     columns: Mapping[str, Codes]
 
     def names(self, node: str, parents: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns whose joint table determines a family's parameters."""
+        """Return the columns whose joint table determines the parameters of a family."""
         return counted_names(self.plan, (*parents, node))
 
     def smallest_cell(self, names: Iterable[str]) -> int:
-        """Return the smallest nonzero count of a combination of codes."""
+        """Return the smallest nonzero count of records in a cell of the columns' joint table."""
         return smallest_cell([self.columns[name] for name in names])
 
     @property
     def reports(self) -> ReportedCounts:
-        """The exact counts over any of the columns."""
+        """The columns as reports whose counts are exact."""
         return ReportedCounts(self.columns, self.plan.reported_sizes)
 
     @cached_property
     def partitions(self) -> dict[str, str]:
-        """Digests of the records and their partition by each column."""
+        """For each column, a digest of how its values divide the records."""
         return {name: partition_digest(self.keys, codes) for name, codes in self.columns.items()}
 
 
 def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> CountedColumns:
-    """Return the columns for counting families: this owner's, and the received ones."""
+    """Return this owner's columns and the received columns, for counting families."""
     plan = Plan.combine([Plan.unrandomized(holding.domain), *(one.plan for one in received)])
     columns = {name: holding.columns[name] for name in holding.names}
     for one in received:
@@ -66,7 +66,7 @@ def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> 
 
 
 def smallest_cell(columns: Sequence[Codes]) -> int:
-    """Return the smallest nonzero count of a combination of codes."""
+    """Return the smallest nonzero count of records in a cell of the columns' joint table."""
     cells: npt.NDArray[np.int64] = np.zeros(len(columns[0]), dtype=np.int64)
     for codes in columns:
         # Renumbered after each variable, so that the cell numbers cannot overflow.
@@ -76,7 +76,7 @@ def smallest_cell(columns: Sequence[Codes]) -> int:
 
 
 def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
-    """Return the digest of the records and their partition by a column, whatever its categories."""
+    """Return a digest of how a column's values divide the records, whatever its categories are."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first)).astype("<u4")[inverse]
     running = hashlib.sha256(b"pramana/partition/1\x00")
@@ -90,7 +90,7 @@ _EARLIER = "disclosures.json"
 
 
 def distinct(tables: Iterable[ExactTable]) -> list[ExactTable]:
-    """Return the tables that are not part of another table, oldest first."""
+    """Return the tables, oldest first, without those that are part of another table."""
     found: list[ExactTable] = []
     for one in tables:
         if not any(other.covers(one) for other in found):
@@ -99,12 +99,12 @@ def distinct(tables: Iterable[ExactTable]) -> list[ExactTable]:
 
 
 def shared_tables(entries: Iterable[Entry]) -> list[ExactTable]:
-    """Return all exactly shared tables, oldest first. Raises StoreCorrupt."""
+    """Return all tables disclosed exactly, oldest first. Raises StoreCorrupt."""
     return distinct(one for record in session_records(entries) for one in record.tables)
 
 
 def require_allowed(holding: LocalRecords, tables: Sequence[ExactTable]) -> None:
-    """Check that tables may be shared now. Raises OtherGroupings, StoreCorrupt."""
+    """Check that disclosing these tables is allowed now. Raises OtherGroupings, StoreCorrupt."""
     known = _known(holding)
     new = [one for one in tables if not any(other.covers(one) for other in known)]
     if new and len(distinct([*known, *new])) > holding.site.peer.groupings:
@@ -112,13 +112,13 @@ def require_allowed(holding: LocalRecords, tables: Sequence[ExactTable]) -> None
 
 
 def _known(holding: LocalRecords) -> list[ExactTable]:
-    """Return the tables already shared in the study."""
     state, study = holding.site.state, holding.site.peer.study
     if (earlier := state / _EARLIER).exists():
         raise StoreCorrupt(
             f"{earlier} lists tables shared by an earlier version of the agent.",
             where=str(earlier),
-            remedy="Share parameters with that version, as this one would not count these tables.",
+            remedy="Share parameters with that version, because this version would not count the "
+            "earlier tables.",
         )
     return [one for one in shared_tables(Ledger(state).entries()) if one.study == study]
 
@@ -127,9 +127,10 @@ def _refusal(holding: LocalRecords) -> OtherGroupings:
     owner, groupings = holding.site.owner, holding.site.peer.groupings
     most = "one table" if groupings == 1 else f"{groupings} tables"
     return OtherGroupings(
-        f"{owner} does not share these parameters: they need other columns, groups, records or"
-        f" values than before, or several tables. {owner} allows {most} per study. Two tables that"
-        " differ in few records reveal those records.",
+        f"{owner} does not share these parameters, because they would disclose more than the "
+        f"{most} that {owner} allows per study. Tables with other columns, groups, records or "
+        "values than before count anew. Two tables that differ in a few records reveal these "
+        "records.",
         where=owner,
         remedy="Learn from the same columns and records as before, all in one session. Or ask"
         f" {owner} to raise groupings in its [peer] section, if the custodian accepts the risk.",
@@ -145,10 +146,11 @@ def tables_of(
     *,
     floor: int,
 ) -> list[ExactTable]:
-    """Return the tables that families reveal, given the columns that each is counted from.
+    """Return the tables that families reveal. Each family is given by the columns counted for it.
 
-    The result is one table of all columns if its cells reach the `floor` (0: no minimum), so that
-    no two tables can be subtracted; otherwise one table for each set of the peers' columns.
+    If the cells of the table of all columns reach the `floor` (0 for no minimum), the result is
+    this table alone, so no two tables can be subtracted. Otherwise there is a table for each set of
+    peers' columns.
     """
     met = [(name, frozenset(f) - {*holding.names}) for f in families for name in f]
     sets = {theirs for name, theirs in met if name in holding.names}
@@ -182,9 +184,9 @@ def exact_tables(
     families: Sequence[LearnedFamily],
     now: datetime,
 ) -> list[ExactTable]:
-    """Return the tables that sharing some families would reveal, if this is allowed.
+    """Return the tables that sharing some families would reveal, if sharing is allowed.
 
-    Whether the table is new is checked before counting, so that a refusal depends on no value.
+    Whether the tables are new is checked before counting, so this refusal depends on no value.
     Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """
     names = [counted.names(family.node, family.parents) for family in families]
@@ -198,8 +200,7 @@ def exact_tables(
 
 
 def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
-    """Check the families with own variables only, before anything is announced.
-
+    """Check each family with only this owner's variables in it, before anything is announced.
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
     counted, known = counted_from(holding, []), _known(holding)
@@ -220,9 +221,9 @@ def _require_enough(
         return
     given = f" given {list(parents)}" if parents else ""
     raise SmallCounts(
-        f"{owner} does not share the parameters of {node!r}{given}: in the columns of {owner}, some"
-        f" combination of their values occurs in fewer than {floor} records.",
+        f"{owner} does not share the parameters of {node!r}{given}: some combination of values "
+        f"in the columns of {owner} occurs in fewer than {floor} records.",
         where=node,
-        remedy="Merge rare categories, or request smaller families (fewer parents, or a lower"
-        f" max_parents). Or ask {owner} to lower smallest_count in its [peer] section.",
+        remedy="Merge rare categories, or request fewer parents (for a structure, a lower "
+        f"max_parents). Otherwise ask {owner} to lower smallest_count in its [peer] section.",
     )

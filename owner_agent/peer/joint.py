@@ -1,6 +1,7 @@
-"""A session led by its initiator: all owners complete a step before any begins the next.
+"""A session as led by its initiator. All owners complete a step before any starts the next one.
 
-Until all have agreed to a result, any failure ends the session at all owners with one message.
+Until all owners have agreed on a result, any failure ends the session at every owner with the same
+message.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from pramana_core.wire.services import problem_of
 
 @dataclass(frozen=True)
 class JointOutcome:
-    """A session's result with its `loss`, and the owners that did not confirm it."""
+    """The result of a session with its `loss`, and the owners that did not confirm the result."""
 
     session: str
     folder: Path
@@ -54,7 +55,7 @@ class JointOutcome:
 def run_session(
     participant: Participant, proposal: Proposal, watch: StagedProgress
 ) -> JointOutcome:
-    """Run a session to its end. Raises PramanaError."""
+    """Run a session from the proposal to the result. Raises PramanaError."""
     name, session = participant.name, proposal.session
     ends = participant.clock() + proposal.seconds
     others = [participant.partners(other).within(ends) for other in proposal.others(name)]
@@ -82,7 +83,7 @@ def run_session(
 
 @dataclass(frozen=True)
 class _Coordinator:
-    """A session led by its initiator, `participant`, with the `others`."""
+    """The initiator's view of a session: its own `participant`, and the `others`."""
 
     participant: Participant
     others: Sequence[Partner]
@@ -97,11 +98,11 @@ class _Coordinator:
 
     @property
     def patience(self) -> WaitingTimes:
-        """This owner's waiting times."""
+        """The waiting times in this owner's environment."""
         return self.participant.environment.patience
 
     def reach_agreement(self) -> Statements:
-        """Lead all owners to agree to one result; return their signed statements."""
+        """Lead all owners to agree on one result; return their signed statements."""
         offers = self.each("offers", PROPOSE, self.proposal)
         announcements = self.each("announcements", OFFERS, Statements(all=offers))
         self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
@@ -124,7 +125,9 @@ class _Coordinator:
     def each(
         self, title: str, step: Step[Request, Answer], message: Request | None = None
     ) -> list[Answer]:
-        """Send a step to all owners at once, wait for all, and raise the first owner's error."""
+        """Send a step to all owners at once and return all answers. Raises the first
+        owner's error.
+        """
         session = self.proposal.session
         answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
         left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
@@ -145,11 +148,13 @@ class _Coordinator:
         return SessionEnded(
             f"{names} {what} within {self.proposal.seconds:.0f} seconds.",
             where=names,
-            remedy="Increase the session's seconds, or contact the owner's custodian.",
+            remedy="Increase seconds in the session file, or contact the owner's custodian.",
         )
 
     def learned(self) -> list[Signed]:
-        """Wait until every owner has learned its part; return the parts. Raises PramanaError."""
+        """Wait until every owner has learned its part of the network; return the parts. Raises
+        PramanaError.
+        """
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
             for status in statuses:
@@ -173,7 +178,9 @@ class _Coordinator:
         return parts
 
     def commit(self, agreed: Statements) -> tuple[str, ...]:
-        """Have the others write; return the names of those that did not confirm."""
+        """Ask the other owners to write the result; return the names of those that did
+        not confirm.
+        """
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
         answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]
@@ -187,7 +194,7 @@ class _Coordinator:
         return unconfirmed
 
     def end(self, error: PramanaError) -> None:
-        """Notify all reachable owners of the end."""
+        """Inform all reachable owners that the session ended with an error."""
         ending = Ending(owner=self.participant.name, problem=problem_of(error))
         ends = self.participant.clock() + self.patience.last
 

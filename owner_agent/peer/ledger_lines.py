@@ -1,4 +1,4 @@
-"""The ledger's entries of sessions, written before anything of a session is sent."""
+"""The ledger's entries for sessions, written before anything is sent in a session."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PAUSE = 0.25
 
 
 def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-    """Record this owner's participation before its offer goes to all. Raises Conflict."""
+    """Record this owner's participation before its offer is sent. Raises Conflict."""
     ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
     if any(entry.release_id == proposal.session for entry in entries):
-        raise Conflict("A session with this identifier exists already.", where=proposal.session)
+        raise Conflict("A session with this identifier already exists.", where=proposal.session)
     ledger.put(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
@@ -52,7 +52,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 def enter_package(
     session: Session, peer: str, environment: Environment, consent: PublishOptions
 ) -> None:
-    """Record a package for a peer, under the lock. Raises PlanConflict, Conflict."""
+    """Record a package for a peer while holding the lock. Raises PlanConflict, Conflict."""
     made = session.outgoing[peer]
     entry = made.entry
     ledger = Ledger(session.holding.site.state)
@@ -75,7 +75,7 @@ def enter_shared(
     tables: Sequence[ExactTable],
     environment: Environment,
 ) -> None:
-    """Record the shared families and their tables, under the lock. Raises OtherGroupings."""
+    """Record shared families and their tables while holding the lock. Raises OtherGroupings."""
     with _publishing(session.holding.site.state, environment):
         require_allowed(session.holding, tables)
         shared = tuple(SharedFamily(node=one.node, parents=one.parents) for one in families)
@@ -83,12 +83,11 @@ def enter_shared(
 
 
 def enter_agreed(session: Session, now: datetime) -> None:
-    """Record the proof of agreement before the result gets its name."""
+    """Record the proof of agreement before the result gets its final name."""
     _record(session, now, digest=session.digest, agreed=session.agreed)
 
 
 def _record(session: Session, now: datetime, **more: Any) -> None:
-    """Add to the ledger's record of the session."""
     ledger = Ledger(session.holding.site.state)
     name = session_name(session.proposal.session)
     line = next(entry for entry in _lines(session, ledger) if entry.name == name)
@@ -98,7 +97,9 @@ def _record(session: Session, now: datetime, **more: Any) -> None:
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Record a release before a byte is sent: as a new entry, or in the entry of the same bytes."""
+    """Record a release before its first byte is sent. A release of the same bytes shares
+    its entry.
+    """
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
         ledger.put(replace(entry, prepared=now, changed=now))
@@ -117,7 +118,7 @@ def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) ->
 
 @contextmanager
 def _publishing(state: Path, environment: Environment) -> Iterator[None]:
-    """Hold the state directory's lock, after a short wait if another process has it."""
+    """Hold the lock of the state directory, after a short wait if another process has the lock."""
     with ExitStack() as stack:
         for left in reversed(range(max(1, environment.lock_attempts))):
             try:
@@ -131,7 +132,7 @@ def _publishing(state: Path, environment: Environment) -> Iterator[None]:
 
 
 def close_lines(session: Session, now: datetime) -> None:
-    """Mark all entries of a successful session as arrived."""
+    """Mark the entries of a successful session as received."""
     ledger = Ledger(session.holding.site.state)
     for entry in _lines(session, ledger):
         ledger.mark(entry, "sealed", now)

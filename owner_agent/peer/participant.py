@@ -1,6 +1,6 @@
-"""An owner in joint sessions, one at a time: its consent, columns, learning and results.
+"""An owner in joint sessions, one at a time: its consent, its columns, its learning, its results.
 
-The owner ends the session at the first deviation from the agreement.
+The owner ends a session as soon as another owner deviates from the agreement.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ _STORE = (StoreCorrupt, KeyFileError)
 
 @dataclass(eq=False)
 class Participant:
-    """This owner, as other owners call it. Every request names its authenticated caller.
+    """This owner, as other owners call it. Every request includes its authenticated caller.
 
-    `only` limits the sessions to those that match it, `partners` returns another owner by name, and
-    `accepts` is the custodian's prior consent. Others receive a shortened form of `own_error`.
-    `miner_unreachable` is the reason why the miner's releases are unknown.
+    `only` limits the sessions to those that match a file, `partners` returns another owner by name,
+    and `accepts` is the custodian's prior consent. Other owners receive a shortened form of
+    `own_error`. `miner_unreachable` is the reason why the miner's releases are unknown.
     """
 
     site: Site
@@ -127,7 +127,7 @@ class Participant:
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
-        """Take part only in a session that this owner begins, until the context ends."""
+        """Take part only in a session that this owner starts, while the context is open."""
         before, self.leads = self.leads, proposal
         try:
             yield
@@ -135,13 +135,13 @@ class Participant:
             self.leads = before
 
     def within(self, ends: float) -> Self:  # noqa: ARG002
-        """Return itself, since an owner's calls of itself need no time limit."""
+        """Return this participant itself. Calls to one's own participant need no time limit."""
         return self
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None
     ) -> Answer:
-        """Do a step of a session that this owner leads."""
+        """Do a step of a session that this owner leads, and return the answer."""
         return self.answer(step, self.name, session, message)
 
     def answer(
@@ -163,7 +163,7 @@ class Participant:
     # The steps of a session, in order.
 
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
-        """Take part in a session. Raises Forbidden, Conflict and others with the reason why not."""
+        """Take part in a proposed session. Raises Forbidden, Conflict or another reason why not."""
         with self._own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
@@ -212,13 +212,15 @@ class Participant:
         return mine.status()
 
     def begin(self, mine: Session) -> Status:
-        """Start to fetch and learn, in a separate thread."""
+        """Start fetching and learning in a separate thread."""
         mine.phase = "learning"
         threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
-        """Return a part for the caller, recorded first. Raises Forbidden, NotFound."""
+        """Return a part of the package for the caller, recording the release first. Raises
+        Forbidden, NotFound.
+        """
         self.sweep()
         mine = self.mine(session, caller)
         with mine.lock:
@@ -250,7 +252,7 @@ class Participant:
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
-        """Write the result that all have signed; repeatable. Raises PeerDeviated, StateError."""
+        """Write the result that all owners signed; repeatable. Raises PeerDeviated, StateError."""
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
         mine = self.mine(session, caller, initiator=True)
@@ -266,7 +268,7 @@ class Participant:
         return mine.status()
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
-        """End a session without a result, unless all have agreed to one."""
+        """End a session without a result, unless all owners have agreed on one."""
         # The initiator may end the session while this owner still reads its table.
         with self._taking_up:
             mine = self.mine(session, caller, initiator=True)
@@ -277,7 +279,7 @@ class Participant:
     # Parts of the steps.
 
     def sweep(self) -> None:
-        """End a session after its time limit, even without a call."""
+        """End a session whose time limit has passed, even if no owner calls."""
         mine = self.session
         if mine is None or mine.over or self.clock() <= mine.ends:
             return
@@ -289,7 +291,7 @@ class Participant:
         ended = SessionEnded(
             f"{self.name} ended the session: no result within {seconds}.",
             where=self.name,
-            remedy="Increase the session's seconds, or find out which owner is slow.",
+            remedy="Increase seconds in the session file, or find out which owner is slow.",
         )
         self.give_up(mine, ended)
 
@@ -302,7 +304,7 @@ class Participant:
         return self.environment.now().timestamp()
 
     def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
-        """Return the session of a caller's request. Raises NotFound, Forbidden."""
+        """Return the session that a caller's request is about. Raises NotFound, Forbidden."""
         mine = self.session
         if (
             mine is None
@@ -318,7 +320,7 @@ class Participant:
         return mine
 
     def give_up(self, mine: Session, error: PramanaError) -> None:
-        """End a session without a result, and notify the custodian of the reason."""
+        """End a session without a result, and inform the custodian of the reason."""
         with mine.lock:
             if mine.over:
                 return
@@ -333,7 +335,9 @@ class Participant:
 
     @contextmanager
     def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
-        """Show errors of this owner's own files in full here, and shortened to others."""
+        """Show errors in this owner's files in full to its custodian, and shortened to other
+        owners.
+        """
         kinds = only or (PramanaError,)
         try:
             yield
@@ -351,7 +355,7 @@ class Participant:
 
     @contextmanager
     def _ending(self, mine: Session) -> Iterator[None]:
-        """End the session at any error; others receive only the class of an unforeseen error."""
+        """End the session at any error. Other owners see only the class of an unforeseen error."""
         try:
             yield
         except PramanaError as error:
@@ -368,7 +372,6 @@ class Participant:
 
     @contextmanager
     def _step(self, caller: str, session: str) -> Iterator[Session]:
-        """Do a step for the initiator; an error ends the session."""
         self.sweep()
         mine = self.mine(session, caller, initiator=True)
         with mine.lock, self._ending(mine):
@@ -387,7 +390,7 @@ class Participant:
         return self.session, made
 
     def _ask_miner(self) -> None:
-        """Check that the ledger lists the miner's releases; note a missing answer."""
+        """Check that the ledger lists the miner's releases; note if the miner does not answer."""
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
         self.miner_unreachable = None if why is None else f"The miner was not queried: {why}"
@@ -405,7 +408,7 @@ class Participant:
                 yield peer, outgoing(*of)
 
     def _learn(self, mine: Session) -> None:
-        """Learn this owner's part. An error ends the session without being raised."""
+        """Learn this owner's part. An error is not raised, but ends the session."""
 
         def watch(done: int, total: int) -> None:
             self.sweep()
@@ -423,7 +426,6 @@ class Participant:
                 mine.phase = "learned"
 
     def _learned(self, mine: Session, watch: Progress) -> tuple[Findings, list[ExactTable]]:
-        """Count the peers' columns and learn; return findings and the tables that they reveal."""
         proposal, holding = mine.proposal, mine.holding
         watch(0, 0)
         received: list[ReceivedColumns] = []
@@ -448,7 +450,9 @@ class Participant:
         return receive(sender, plan, package, fetch, mine.holding)
 
     def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
-        """Stage the files of a result and sign their digest. Raises StateError."""
+        """Write a result's files under a temporary name, and sign their digest. Raises
+        StateError.
+        """
         results = self.site.folder / self.site.peer.results
         with self._writing(results):
             mine.staged = stage(results, mine.proposal.session, files)
@@ -457,7 +461,6 @@ class Participant:
         return mine.sign_once(self.identity, ResultAgreement(digest=mine.digest))
 
     def _write(self, mine: Session) -> None:
-        """Publish a result that all agreed to; repeatable. Raises StateError."""
         with mine.lock:
             if mine.over or mine.staged is None:
                 return
@@ -470,7 +473,7 @@ class Participant:
 
     @contextmanager
     def _writing(self, results: Path) -> Iterator[None]:
-        """Show the path of an unwritable folder of results only to this owner."""
+        """Show the path of an unwritable results folder only to this owner's custodian."""
         try:
             yield
         except OSError as error:
@@ -478,12 +481,12 @@ class Participant:
             raise StateError(
                 f"{self.name} cannot write its result ({error.strerror}).",
                 where=self.name,
-                remedy=f"Ask {self.name} to check the permissions and space of its folder of"
-                " results.",
+                remedy=f"Ask {self.name} to check the permissions and the free space of its "
+                "results folder.",
             ) from error
 
     def _written_elsewhere(self, mine: Session) -> bool:
-        """Whether another owner wrote the result and proves that all had agreed to it."""
+        """Whether another owner wrote the result and can prove that all owners had agreed on it."""
         ends = self.clock() + self.environment.patience.asking
         for name in mine.proposal.others(self.name):
             with suppress(PramanaError):
@@ -509,11 +512,12 @@ def opened(
     notify: Notify,
     accepts: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
-    """Open an owner for sessions from its site file. Raises ConfigError, KeyFileError."""
+    """Open the owner of a site file for sessions. Raises ConfigError, KeyFileError."""
     site = load_site(path)
     if site.file.study_plan is not None:
         raise ConfigError(
-            "Sessions of peers cannot follow a study plan, whose coin their sums do not include.",
+            "Sessions of peers cannot follow a study plan, because a session's privacy loss is "
+            "computed without the plan's coin.",
             where="study_plan",
             remedy="Learn with the study's miner, or use a site file without [study_plan].",
         )

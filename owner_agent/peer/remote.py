@@ -1,4 +1,6 @@
-"""Another owner over the network. Foreign errors become `PramanaError` with the owner's name."""
+"""Another owner, called over the network. All errors become `PramanaError` with the
+owner's name.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _PAUSE = 0.3
 
 
 class RemotePartner:
-    """An owner, called with this owner's certificate. Close it, or use `with`."""
+    """Another owner, called with this owner's certificate. Close it, or use it in `with`."""
 
     def __init__(
         self,
@@ -51,7 +53,7 @@ class RemotePartner:
         self._client.close()
 
     def within(self, ends: float) -> RemotePartner:
-        """Return the same owner, with calls limited to the time `ends`."""
+        """Return the same owner, with all calls limited to end at the time `ends`."""
         made = copy.copy(self)
         made.ends = ends
         return made
@@ -73,12 +75,14 @@ class RemotePartner:
         return read(step.answer, answer, self.name)
 
     def package_part(self, session: str, number: int, limit: int) -> bytes:
-        """Return a part of the owner's package for this owner."""
+        """Return a part of the package that the owner prepared for this owner."""
         path = PACKAGE_PART.format(session=session, number=number)
         return self._send(self._client.build_request("GET", path), limit, repeatable=True)
 
     def _send(self, request: httpx.Request, limit: int, *, repeatable: bool) -> bytes:
-        """Send until the request has arrived, up to the environment's count of attempts."""
+        """Send a request until it arrives, or until the environment's count of attempts
+        is reached.
+        """
         attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):
             try:
@@ -92,7 +96,7 @@ class RemotePartner:
         raise AssertionError("the loop above returns or raises")
 
     def _once(self, request: httpx.Request, limit: int, *, quick: bool) -> bytes:
-        """Send once, within the time limit even if the answer arrives slowly."""
+        """Send a request once. The time limit also applies to an answer that arrives slowly."""
         now, patience = self._environment.now(), self._environment.patience
         seconds = patience.work
         if self.ends is not None:
@@ -106,7 +110,7 @@ class RemotePartner:
         try:
             return answer.result(seconds)
         except TimeoutError:
-            raise httpx.ReadTimeout("The time for the answer is over.") from None
+            raise httpx.ReadTimeout("The answer did not arrive in time.") from None
         finally:
             given_up.set()
 

@@ -1,4 +1,4 @@
-"""The server of an owner for its peers, over TLS with known certificates only."""
+"""An owner's server for its peers: TLS, and only for callers with known certificates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def create_peer_app(participant: Participant) -> Starlette:
-    """Return the application that serves an owner to its peers."""
+    """Return the application with which an owner answers its peers."""
     routes = [Route(step.path, _step(participant, step), methods=[step.method]) for step in STEPS]
     part = PACKAGE_PART.replace("{number}", "{number:int}")
     app = Starlette(routes=[*routes, Route(part, _package_part(participant))])
@@ -43,8 +43,6 @@ def create_peer_app(participant: Participant) -> Starlette:
 
 
 def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
-    """Return the route of a step."""
-
     async def endpoint(request: Request) -> Response:
         caller = _caller(participant, request)
         body = await _body(request, participant.environment.patience.work)
@@ -62,8 +60,6 @@ def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
 
 
 def _package_part(participant: Participant) -> _Endpoint:
-    """Return the route of the parts of the caller's package."""
-
     async def endpoint(request: Request) -> Response:
         path = request.path_params
         caller = _caller(participant, request)
@@ -75,13 +71,11 @@ def _package_part(participant: Participant) -> _Endpoint:
 
 
 def _caller(participant: Participant, request: Request) -> str:
-    """Return the owner of the connection's certificate. Raises Unauthenticated."""
     tls = request.scope.get("extensions", {}).get("tls", {})
     return caller_of(next(iter(tls.get("client_cert_chain", ())), None), participant.known)
 
 
 async def _body(request: Request, seconds: float) -> bytes:
-    """Read a body. Raises LimitExceeded, PeerUnreachable."""
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
@@ -99,10 +93,10 @@ async def _body(request: Request, seconds: float) -> bytes:
 
 
 class _PeerProtocol(H11Protocol):
-    """HTTP that reports the caller's certificate in the TLS extension of ASGI."""
+    """The HTTP protocol, with the caller's certificate in the TLS extension of ASGI."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept a connection after its handshake."""
+        """Store the caller's certificate when a connection is open."""
         super().connection_made(transport)
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         tls = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(der)]}
@@ -115,7 +109,7 @@ class _PeerProtocol(H11Protocol):
 
 
 class PeerServer(uvicorn.Server):
-    """The server of one owner, which also ends sessions after their time limit."""
+    """The server of one owner. It also ends sessions whose time limit has passed."""
 
     def __init__(self, participant: Participant, ready_file: Path | None = None):
         config = uvicorn.Config(
@@ -139,7 +133,7 @@ class PeerServer(uvicorn.Server):
         self._ready_file = ready_file
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and write the ready file."""
+        """Start the server, and write the ready file."""
         await super().startup(sockets)
         if not self.started:
             return
@@ -150,13 +144,13 @@ class PeerServer(uvicorn.Server):
             write_replacing(self._ready_file, ready.encode())
 
     def serve_until_stopped(self) -> None:
-        """Serve on the site file's address until stopped. Raises OptionError."""
+        """Serve at the address in the site file until stopped. Raises OptionError."""
         with self._listening() as socket_:
             self.run(sockets=[socket_])
 
     @contextmanager
     def in_background(self) -> Iterator[None]:
-        """Serve in another thread during the context. Raises OptionError."""
+        """Serve in another thread while the context is open. Raises OptionError."""
         start = self._participant.environment.patience.start
         with self._listening() as socket_:
             thread = threading.Thread(target=self.run, kwargs={"sockets": [socket_]}, daemon=True)
@@ -170,7 +164,7 @@ class PeerServer(uvicorn.Server):
 
     @contextmanager
     def _listening(self) -> Iterator[socket.socket]:
-        """Listen on the site file's address, and end overdue sessions meanwhile."""
+        """Listen at the address in the site file, and end overdue sessions in the meantime."""
         address = self._participant.site.peer.address
         with _bound(*address) as listening, _sweeping(self._participant):
             yield listening
@@ -205,6 +199,7 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             raise OptionError(
                 f"The agent cannot listen on {host} port {port}: {error}.",
                 where="peer.listen",
-                remedy="Free the port, or choose another port and inform the other owners.",
+                remedy="Free the port, or choose another port and give the new address to the "
+                "other owners.",
             ) from None
         yield listening

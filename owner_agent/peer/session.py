@@ -32,10 +32,10 @@ OVER: frozenset[Phase] = frozenset({"written", "ended"})
 
 @dataclass(eq=False)
 class Session:
-    """A session's state; hold `lock` while changing it.
+    """The state of a session. Hold `lock` while changing it.
 
-    The session is given up at `ends` (seconds of the owner's clock), unless all have `agreed` to
-    `digest`.
+    The session ends without a result at `ends` (seconds on the owner's clock), unless all owners
+    have `agreed` on the result with the `digest`.
     """
 
     proposal: Proposal
@@ -62,14 +62,16 @@ class Session:
 
     @property
     def holdings(self) -> Holdings:
-        """The variables of each owner, in the order of the participants."""
+        """The variables of each owner. Owners are in the order of the participants."""
         return {
             owner: tuple(o.variable.name for o in self.offers[owner].variables)
             for owner in self.proposal.participants
         }
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
-        """Return the plan of a sender's share for a receiver, or None if it is empty."""
+        """Return the plan of the blocks that a sender sends to a receiver; None if it
+        sends none.
+        """
         names = self.proposal.entitled(self.holdings, sender, receiver)
         drawn = self.drawn.get(sender)
         share = None if drawn is None else share_of(drawn, names)
@@ -77,7 +79,7 @@ class Session:
 
     @property
     def domain(self) -> Domain:
-        """All variables of the session, in the task's order."""
+        """All variables of the session, in the order of the task."""
         categories = {
             offered.variable.name: offered.variable.to_variable()
             for offer in self.offers.values()
@@ -99,7 +101,7 @@ class Session:
             )
 
     def sign_once(self, identity: PeerIdentity, made: Statement) -> Signed:
-        """Sign and store a statement of this owner, and return it. Raises StateError."""
+        """Sign a statement of this owner, store it, and return it. Raises StateError."""
         if made.noun in self.own:
             raise StateError(
                 f"This owner has already signed its {made.noun}.", where=self.proposal.session
@@ -108,17 +110,18 @@ class Session:
         return self.own[made.noun]
 
     def require_phase(self, *wanted: Phase) -> None:
-        """Check that the session's phase allows a request. Raises PramanaError, StateError."""
+        """Check that a request is allowed in the current phase. Raises PramanaError, StateError."""
         if self.problem is not None:
             raise error_of(self.problem)
         if self.phase not in wanted:
             raise StateError(
-                f"The session is {self.phase}, but this request needs {' or '.join(wanted)}.",
+                f"The session is {self.phase}, but this request is allowed only if it is "
+                f"{' or '.join(wanted)}.",
                 where=self.proposal.session,
             )
 
     def require_own(self, kind: type[Statement], signed: Signed) -> None:
-        """Check that others received this owner's statement unaltered. Raises PeerDeviated."""
+        """Check that this owner's statement came back unaltered. Raises PeerDeviated."""
         if self.own.get(kind.noun) != signed:
             raise PeerDeviated(
                 f"{self.proposal.initiator} returned an altered {kind.noun} of {signed.owner}.",
@@ -127,7 +130,7 @@ class Session:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return an error of the same class as another owner's, so that exit codes agree."""
+    """Return an error of the same class as another owner's error, so the exit codes are equal."""
     # If classes share a code, use their base class.
     every = reversed(list(error_classes()))
     kinds = {kind.code: kind for kind in every if kind.__init__ is PramanaError.__init__}

@@ -1,4 +1,4 @@
-"""The files of a session's result, staged first and then published in one step."""
+"""The files of a session's result, which are staged first and then published in one step."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _UNFINISHED = ".unfinished-"
 
 @dataclass(frozen=True)
 class StagedFiles:
-    """Files that are written durably but not published under their final name."""
+    """Files that are written durably, but do not have their final name yet."""
 
     hidden: Path
     final: Path
 
     def publish(self) -> Path:
-        """Rename the files to their final name in one step; return the folder. Repeatable."""
+        """Rename the files to their final name in one step; return the folder. May be repeated."""
         if self.hidden.exists():
             self.hidden.rename(self.final)
             sync_directory(self.final.parent)
@@ -48,7 +48,7 @@ def staged_in(results: Path, session: str) -> StagedFiles:
 
 
 def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFiles:
-    """Write the result of a session under its staged name."""
+    """Write the files of a session's result under a temporary name."""
     with storing("a folder", results):
         results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     for stale in results.glob(f"{_UNFINISHED}*"):
@@ -62,19 +62,19 @@ def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFile
 
 
 def finish_written(site: Site) -> None:
-    """Publish results that all had agreed to when the process was stopped."""
+    """After a restart, publish staged results that all owners had agreed on."""
     for record in session_records(Ledger(site.state).entries()):
         if record.agreed is not None:
             staged_in(site.folder / site.peer.results, record.proposal.session).publish()
 
 
 def no_session(session: str) -> NotFound:
-    """Return the error for a session that this owner does not have or does not show."""
+    """Return the error for a session that does not exist or is hidden from the caller."""
     return NotFound("This owner has no such session.", where=session)
 
 
 def earlier_status(site: Site, caller: str, session: str) -> Status:
-    """Return the status of an earlier session whose result was written here. Raises NotFound."""
+    """Return the status of an earlier session that wrote its result here. Raises NotFound."""
     for record in session_records(Ledger(site.state).entries()):
         proposal = record.proposal
         if (

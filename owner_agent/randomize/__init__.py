@@ -1,4 +1,4 @@
-"""The randomization mechanism: keyed draws, and the reports drawn from true codes.
+"""The randomization of records: keyed draws, and the reports drawn from true codes.
 
-The strength of randomization is configured in `owner_agent.site`.
+`owner_agent.site` configures the strength of the randomization.
 """

@@ -44,13 +44,13 @@ Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
 
 
 def spans_of(bounds: Sequence[int], words: Draws) -> Places:
-    """Return for each word the count of `bounds` (ascending, at most 2^32) at or below the word."""
+    """Return for each word how many `bounds` (ascending, at most 2^32) are at most the word."""
     below = np.array([bound for bound in bounds if bound < RESOLUTION], dtype=np.uint32)
     return below.searchsorted(words, side="right")
 
 
 class ChoiceSampler:
-    """Draws reports for the variables that each record chose, and withholds all others."""
+    """Draws reports for the variables that each record chose; reports all others as withheld."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ChoiceSampler:
         self._withheld: Codes = np.array(sizes, dtype=code_dtype(most))[:, None]
 
     def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
-        """Return N codes per variable for N true codes and choices; the last is "withheld"."""
+        """Return N codes per variable for N true codes and choices; the last code is "withheld"."""
         codes = self._line(true)
         made: Codes = np.repeat(self._withheld, len(chosen), axis=1)
         line = made.reshape(-1)
@@ -85,7 +85,10 @@ class ChoiceSampler:
         return list(made)
 
     def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
-        """Return the true cells of N records in their chosen variables; above 2^64 cells, codes."""
+        """Return the true cell of each of N records in its chosen variables.
+
+        Above 2^64 cells, return the codes instead, N x variables.
+        """
         codes = self._line(true)
         places = self._places(chosen, np.arange(len(chosen)), len(chosen))
         if self._counted:
@@ -101,21 +104,23 @@ class ChoiceSampler:
         return np.ascontiguousarray(made[:-1].T)
 
     def _line(self, true: Sequence[Codes]) -> Codes:
-        """Return all codes in one array, variable by variable, followed by the dummy's codes."""
+        """Return all codes in one array, variable by variable; the dummy variable's codes
+        are last.
+        """
         codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):
             row[:] = column
         return codes.reshape(-1)
 
     def _places(self, chosen: Places, rows: Places, records: int) -> list[Places]:
-        """Return the indices, in `_line`'s array, of each chosen variable's codes."""
+        """Return for each chosen variable the indices of its codes in the array of `_line`."""
         return [start.take(chosen) + rows for start in self._axes * records]
 
 
 def _kinds(
     choices: Sequence[Choice], sizes: Sequence[int]
 ) -> tuple[list[tuple[Transition, tuple[int, ...]]], list[int]]:
-    """Return distinct channels with their variables' sizes, and each choice's channel index."""
+    """Return the distinct channels with their variables' sizes, and the channel of each choice."""
     found: dict[tuple[Transition, tuple[int, ...]], int] = {}
     kinds = [(choice.channel, tuple(sizes[axis] for axis in choice.axes)) for choice in choices]
     kind_of = [found.setdefault(kind, len(found)) for kind in kinds]
@@ -123,7 +128,7 @@ def _kinds(
 
 
 class Coin:
-    """The choices of a coordinated channel, by a coin that all owners share."""
+    """The choices of a coordinated channel, made with a coin that is equal at all owners."""
 
     def __init__(self, channel: Coordinated):
         self._bounds = [bound for span in channel.spans for bound in span]
@@ -132,5 +137,5 @@ class Coin:
         self._choices[1::2] = np.arange(len(channel.spans))
 
     def choices(self, coins: Draws) -> Places:
-        """Return the index of each record's choice; the count of choices means "not chosen"."""
+        """Return the index of each record's choice. The count of choices means "not chosen"."""
         return self._choices.take(spans_of(self._bounds, coins))

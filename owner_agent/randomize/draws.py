@@ -1,7 +1,7 @@
 """Pseudonyms of records, and the draws of each record in each block.
 
 A draw is a function of the owner's key, the study, the block, the epoch, the record and the
-record's true values in the block. The same true values are therefore never randomized twice in
+record's true values in the block. Therefore the same true values are never randomized twice in
 different ways (Ma 5.2.2). Draws with different arguments are independent, so epsilons add.
 """
 
@@ -38,7 +38,7 @@ def pseudonyms(
 ) -> Pseudonyms:
     """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
 
-    The study is part of the message, so that releases of two studies cannot be linked.
+    Because the message contains the study, releases of two studies cannot be linked.
     """
     ids: list[str] = normalized_ids(pa.array(record_ids, pa.large_string())).to_pylist()
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
@@ -72,14 +72,13 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 
 
 def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
-    """Return an epoch not used before: 63 random bits, so that no epoch must be recorded."""
+    """Return an epoch of 63 random bits, which differs from earlier epochs without listing them."""
     return int.from_bytes(random_bytes(8)) >> 1
 
 
 def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
-    """Return the identity of a block's draws, equal if and only if every record's draw is equal.
-
-    The identity of an unrandomized block depends on the block alone.
+    """Return the identity of a block's draws. Two identities are equal if and only if every
+    record's draw is equal. The identity of an unrandomized block depends on the block alone.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -129,7 +128,7 @@ def _key(secrets: Secrets, info: bytes) -> bytes:
 
 
 def _big_endian(codes: Codes) -> Inputs:
-    """Return the big-endian bytes of each record's codes, N x bytes."""
+    """Return the bytes of each record's codes in big-endian order, N x bytes."""
     turned = np.ascontiguousarray(codes.astype(codes.dtype.newbyteorder(">")))
     return turned.view(np.uint8).reshape(len(codes), math.prod(codes.shape[1:]) * codes.itemsize)
 
@@ -152,7 +151,7 @@ def _absorb(mac: _Cipher, inputs: Inputs, codes: Codes) -> None:
 
 
 def coins(secrets: Secrets, study: str, coin: str, keys: Pseudonyms) -> Draws:
-    """Return the records' coins: the first word of AES-256(coin key, pseudonym), N numbers.
+    """Return N coins, one per record: the first word of AES-256(coin key, pseudonym).
 
     The coin key is HKDF-SHA-256 of the linkage secret; `coin` is the digest of a study plan.
     """
@@ -163,7 +162,7 @@ def coins(secrets: Secrets, study: str, coin: str, keys: Pseudonyms) -> Draws:
 
 
 class _Cipher:
-    """AES-256 of single blocks under one key, safe to call from several threads."""
+    """AES-256 of single blocks under one key. Several threads may use an instance at once."""
 
     def __init__(self, key: bytes):
         self._cipher = Cipher(algorithms.AES256(key), modes.ECB())  # noqa: S305 - see `BlockKey`

@@ -1,6 +1,6 @@
-"""The randomness of private trees: exact draws from a generator of bits.
+"""The noise of private trees: exact draws from a generator of random bits.
 
-Integer arithmetic alone makes each probability exactly that of its distribution (Canonne, Kamath
+Integer arithmetic makes each probability exactly equal to that of the distribution (Canonne, Kamath
 and Steinke, The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2).
 """
 
@@ -15,7 +15,7 @@ from pramana_core.mixed import Floats
 
 @dataclass(frozen=True)
 class ExactNoise:
-    """Exact noise of private trees; implements `pramana_core.model_sharing.private.Noise`."""
+    """The exact noise of private trees, as `pramana_core.model_sharing.private.Noise` requires."""
 
     source: random.Random = field(default_factory=random.SystemRandom)
 
@@ -37,7 +37,7 @@ class ExactNoise:
     def choose(self, scores: Floats, epsilon: float) -> int:
         """Return an index drawn by the exponential mechanism.
 
-        A uniformly drawn index is accepted with probability exp(epsilon * (score - largest)).
+        An index is drawn uniformly, and accepted with probability exp(epsilon * (score - largest)).
         """
         values = [Fraction(float(score)) for score in scores]
         largest = max(values)
@@ -47,7 +47,7 @@ class ExactNoise:
                 return place
 
     def _exponential(self, rate: Fraction) -> bool:
-        """Return true with probability exp(-rate), for a rate of 0 or more."""
+        """Return true with probability exp(-rate), for rates of at least 0."""
         while rate > 1:
             if not self._exponential(Fraction(1)):
                 return False

@@ -1,4 +1,4 @@
-"""Noise of masks and private trees, drawn from keyed bytes."""
+"""The noise of masked tables and private trees, drawn from keyed bytes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _BITS = 53
 
 
 class KeyedRandomness:
-    """Random numbers for masking, by AES-256 in counter mode from a key alone."""
+    """Random numbers for masking. They depend only on a key, by AES-256 in counter mode."""
 
     def __init__(self, key: bytes):
-        """Take a key of 32 bytes that has no other use."""
+        """Take a key of 32 bytes that is used for nothing else."""
         self._stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def random(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent uniform numbers of a shape: multiples of 2^-53 in [0, 1)."""
+        """Return independent uniform numbers in the given shape: multiples of 2^-53 in [0, 1)."""
         shape = _shape(size)
         return np.ldexp(self._units(math.prod(shape)).astype(np.float64), -_BITS).reshape(shape)
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent standard normal numbers of a shape, by inversion of 53-bit numbers."""
+        """Return independent standard normal numbers in a shape, by inversion of 53-bit numbers."""
         shape = _shape(size)
         units = self._units(math.prod(shape))
         below = np.ldexp((units >> np.uint64(1)).astype(np.float64) + 0.5, -_BITS)
@@ -60,7 +60,10 @@ class KeyedRandomness:
 
 
 def masking_randomness(secrets: Secrets, study: str, identity: str, use: int) -> KeyedRandomness:
-    """Return the randomness of a masked table: `use` 1 is the noise, 0 a preview never sent."""
+    """Return the randomness for a masked table.
+
+    `use` is 1 for the table's noise, and 0 for a preview that is never sent.
+    """
     # Neither a study's name nor a digest contains a zero byte, so all these labels differ.
     return KeyedRandomness(
         _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % use)
@@ -68,28 +71,30 @@ def masking_randomness(secrets: Secrets, study: str, identity: str, use: int) ->
 
 
 class KeyedBits(random.Random):
-    """The random bits of a private tree, by AES-256 in counter mode from a key alone."""
+    """Random bits for a private tree. They depend only on a key, by AES-256 in counter mode."""
 
     def __new__(cls, _key: bytes) -> Self:
         return super().__new__(cls)
 
     def __init__(self, key: bytes):
-        """Take a key of 32 bytes that has no other use."""
+        """Take a key of 32 bytes that is used for nothing else."""
         self._stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def getrandbits(self, k: int, /) -> int:
-        """Return an integer of `k` random bits, from which `randrange` draws."""
+        """Return an integer of `k` random bits; `randrange` draws from this method."""
         size = -(-k // 8)
         return int.from_bytes(self._stream.update(bytes(size)), "big") >> (8 * size - k)
 
 
 def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
-    """Return the noise of the private tree with an identity (see `keyed_digest`)."""
+    """Return the noise for the private tree with the given identity (see `keyed_digest`)."""
     return ExactNoise(KeyedBits(_key(draw_key, b"tree", identity.encode())))
 
 
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA-256 of parts by a secret key: nobody else can check a guess of the parts."""
+    """Return HMAC-SHA-256 of parts by a secret key. Only the key's owner can check a
+    guess of them.
+    """
     running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:
         running.update(len(part).to_bytes(8, "big"))

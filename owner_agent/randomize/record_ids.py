@@ -1,7 +1,7 @@
-"""Normal form of record ids, whatever tool wrote them, before they become pseudonyms.
+"""The normal form of record ids, which pseudonyms are computed from.
 
-Invisible differences are removed (Unicode NFKC, surrounding spaces, format characters). Visible
-differences remain: 007 and 7 are two ids.
+Two tools may write an id with invisible differences. These are removed (Unicode NFKC, surrounding
+spaces, format characters). Visible differences remain, so 007 and 7 are two ids.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _UNSEEN = r"[\p{Cf}\p{Cc}\x{034F}\x{180B}-\x{180F}\x{FE00}-\x{FE0F}\x{E0100}-\x{
 
 
 def normalized_ids(ids: pa.Array) -> pa.Array:
-    """Return record ids in the normal form from which pseudonyms are computed."""
+    """Return record ids in normal form."""
     if not pc.all(pc.ascii_is_printable(ids)).as_py():
         ids = pc.utf8_normalize(pc.replace_substring_regex(ids, _UNSEEN, ""), form="NFKC")
     return pc.utf8_trim_whitespace(ids)

@@ -1,4 +1,4 @@
-"""Reports of whole columns, by keyed draws."""
+"""Drawing the reports of whole columns by keyed draws."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TOGETHER = 1 << 16
 
 @dataclass(frozen=True)
 class SortedReports:
-    """Reports sorted by pseudonym, which hides the order of the table; in memory or in files."""
+    """Reports in memory or in files, sorted by pseudonym, which hides the order of the table."""
 
     plan: Plan
     keys: Column
@@ -37,7 +37,7 @@ class SortedReports:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of plan, pseudonyms and reports, independent of the division into parts."""
+        """SHA-256 of plan, pseudonyms and reports, however these are divided into parts."""
         return records_digest(self.plan, self.keys, self.columns)
 
 
@@ -50,7 +50,7 @@ class Randomized(SortedReports):
 
 
 class Randomizer:
-    """A plan's keyed draws, prepared once. A report depends on its record alone."""
+    """A plan's keyed draws, prepared once for all records. A report depends on its record alone."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Randomizer:
         self._blocks = [_drawing(block, secrets, study, epoch) for block in plan.blocks]
 
     def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> dict[str, Codes]:
-        """Return N reported codes of each variable for N pseudonyms (`keys`) and true codes."""
+        """Return N reported codes of each variable, for N pseudonyms (`keys`) and true codes."""
         made: dict[str, Codes] = {}
         for block in self.plan.blocks:
             for name, size in zip(block.names, block.reported_shape, strict=True):
@@ -88,7 +88,7 @@ class Randomizer:
         return made
 
     def randomized(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> Randomized:
-        """Return the reports of records sorted by pseudonym; see `randomize`."""
+        """Return the reports of records, sorted by pseudonym (see `randomize`)."""
         order = key_order(keys)
         names = [name for block in self.plan.blocks for name in block.names]
         ordered = {name: columns[name][order] for name in names}
@@ -96,7 +96,6 @@ class Randomizer:
 
 
 def _drawing(block: Block, secrets: Secrets, study: str, epoch: int) -> _Drawing:
-    """Return a function that draws a block's reports from pseudonyms and true codes."""
     key = BlockKey(secrets, study, block, epoch)
     if isinstance(block.channel, Coordinated):
         return _drawing_part(block.names, block.channel, key, partial(coins, secrets, study))
@@ -115,7 +114,7 @@ def _drawing_part(
     key: BlockKey,
     coins_of: Callable[[str, Pseudonyms], Draws],
 ) -> _Drawing:
-    """Return the drawing function of an owner's part of a study plan, which shares a coin."""
+    """Return a function that draws an owner's part of a study plan, with the shared coin."""
     coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, set_sampler)
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
@@ -134,5 +133,7 @@ def randomize(
     columns: Mapping[str, Codes],
     epoch: int = 0,
 ) -> Randomized:
-    """Randomize true codes by variable, in the order of `keys`. Raises DuplicateRecordId."""
+    """Randomize the true codes of each variable; rows are in the order of `keys`. Raises
+    DuplicateRecordId.
+    """
     return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)

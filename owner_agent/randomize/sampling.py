@@ -1,7 +1,7 @@
-"""Drawing a report from a true code, by the channel's matrix or its own algorithm.
+"""Drawing a report from a true code, by the channel's matrix or by an algorithm of the channel.
 
 Each word is uniform over 0 .. 2^32 - 1. Words select reports with exactly the probabilities of the
-matrix; nothing is rounded.
+matrix, without rounding.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FEW_REPORTS = 12
 
 @singledispatch
 def unit_sampler(channel: UnitTransition) -> UnitSampler:
-    """Return a function that draws a channel's reports, prepared once for all records."""
+    """Return a function, prepared once for all records, that draws a channel's reports."""
     boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
     rows, reports = boundaries.shape
     if reports <= _FEW_REPORTS:
@@ -71,7 +71,7 @@ def unit_sampler(channel: UnitTransition) -> UnitSampler:
 
 
 def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes:
-    """Report the count of boundaries, in the record's row of P, at or below the record's draw."""
+    """For each record, report how many boundaries in its row of P are at most its draw."""
     draws = words.word(0)
     reported = np.zeros(len(codes), dtype=code_dtype(boundaries.shape[1]))
     for column in boundaries.T[:-1]:
@@ -80,7 +80,7 @@ def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes
 
 
 def _by_searching(line: Codes, reports: int, codes: Codes, words: UniformWords) -> Codes:
-    """Report the same count by a search in one array of all boundaries."""
+    """Report the same counts as `_by_comparing`, by searching an array of all rows' boundaries."""
     at = (codes.astype(np.uint64) << np.uint64(32)) + words.word(0)
     found = np.searchsorted(line, at, side="right") - codes.astype(np.int64) * reports
     return found.astype(code_dtype(reports))
@@ -101,7 +101,6 @@ def _(channel: Symmetric) -> UnitSampler:
     narrow = code_dtype(channel.size)
 
     def drawn(codes: Codes, words: UniformWords) -> Codes:
-        """Keep for draws below `keep`; each other category has the next `off` draws, in order."""
         draws = words.word(0)
         # Draws below `keep` wrap around above all others: `last * off` is 2^32 - `keep`.
         draws -= keep
@@ -118,10 +117,10 @@ def _(channel: Symmetric) -> UnitSampler:
 
 @unit_sampler.register
 def _(channel: RandomSymmetric) -> UnitSampler:
-    """Report by a symmetric channel that the record's second and later words choose (FRAPP 4).
+    """Report by a symmetric channel that the record's second and later words select (FRAPP 4).
 
-    Averaged over these choices, each other category has `off_units` draws of the first word.
-    That average is an integer, so the expected channel is exact.
+    Averaged over these words, each other category has `off_units` draws of the first word. This
+    average is an integer, so the expected channel is exact.
     """
     choices = 2 * channel.spread_units + 1
 
@@ -142,7 +141,7 @@ def _(channel: RandomSymmetric) -> UnitSampler:
 
 @unit_sampler.register
 def _(channel: Grouped) -> UnitSampler:
-    """Sample inside each group by the group's own channel; the group never changes."""
+    """Sample by the channel of the true code's group. The report is in the same group."""
     group_of = np.empty(channel.shape[0], dtype=np.int64)
     place_of = np.empty(channel.shape[0], dtype=np.uint64)
     for index, group in enumerate(channel.groups):
@@ -164,7 +163,10 @@ def _(channel: Grouped) -> UnitSampler:
 
 
 def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
-    """Return the true cell of each record in a block; above 2^64 cells, N x variables codes."""
+    """Return the true cell of each record in a block.
+
+    Above 2^64 cells, return the codes instead, N x variables.
+    """
     if len(block.variables) == 1:
         return columns[block.names[0]]
     own = [columns[name] for name in block.names]
@@ -176,10 +178,12 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 
 @singledispatch
 def sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:  # noqa: ARG001 - the samplers'
-    """Return a function that draws a channel's reports, prepared once. Raises ChannelError."""
+    """Return a function, prepared once for all records, that draws a channel's reports. Raises
+    ChannelError.
+    """
     raise ChannelError(
         f"Channels of the family {type(channel).__name__} cannot be drawn.",
-        remedy="Choose a kind of channel that the owner's guide describes.",
+        remedy="Choose one of the kinds of channels in the owner's guide.",
     )
 
 
@@ -191,7 +195,7 @@ def _(channel: UnitTransition, sizes: Sequence[int]) -> Sampler:
 
 
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """Return the cells of a product of at most 2^64 cells. The last variable varies fastest."""
+    """Return the cells for columns of codes, at most 2^64. The last variable varies fastest."""
     dtype = code_dtype(math.prod(sizes))
     cells: Codes = columns[0].astype(dtype)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
@@ -201,7 +205,7 @@ def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
 
 
 def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
-    """Return the codes of each variable from the cells of their product, inverting `join`."""
+    """Return the codes of each variable for cells; the inverse of `join`."""
     if len(sizes) == 1:
         return [cells]
     rest = cells.astype(code_dtype(math.prod(sizes)), copy=False)
@@ -215,7 +219,7 @@ def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
 
 @sampler.register
 def _(channel: Mixture, sizes: Sequence[int]) -> Sampler:
-    """Keep the record if two words say so, or draw each variable uniformly (FRAPP 5)."""
+    """Keep the record or draw each variable uniformly, depending on two words (FRAPP 5)."""
     if channel.is_identity:
         return lambda true, words: list(true)  # noqa: ARG005 - needs no words
 
@@ -233,7 +237,7 @@ def _(channel: Mixture, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: OneHot, sizes: Sequence[int]) -> Sampler:
-    """Flip each item by a separate word (the MASK channel, FRAPP 7)."""
+    """Flip each item according to a separate word (the MASK channel, FRAPP 7)."""
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
         (flipped,) = _items(words, (channel.size,), channel.flip_units)
@@ -244,11 +248,12 @@ def _(channel: OneHot, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
-    """Insert every item by a separate word, and keep a uniform subset of the record's items.
+    """Insert every item according to a separate word, and keep a uniform subset of the record's
+    items.
 
     An item is reported if it is kept or inserted, so drawing both for every item is equivalent to
-    inserting only items not kept. The subset is selected item by item: with `left` of the last
-    `m` items still to keep, the next item is kept with probability left / m.
+    inserting only items not kept. The subset is selected item by item. With `left` of the last `m`
+    items still to keep, the next item is kept with probability left / m.
     """
     stride = len(sizes) + 1
 
@@ -268,7 +273,7 @@ def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
-    """Choose a subset, then shift the true code inside or outside the subset."""
+    """Draw a subset. It contains the true code with the channel's probability."""
     reports = channel.report_sizes(sizes) or ()
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
@@ -290,7 +295,10 @@ def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
 
 
 def set_sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:
-    """Return what draws a sampled set's reports: a tag adds to the code of the first variable."""
+    """Return a function that draws the reports of a sampled set.
+
+    If the channel has tags, the code of the first variable also contains the tag.
+    """
     drawn = sampler(channel, sizes)
     if not channel.tags:
         return drawn
@@ -305,7 +313,7 @@ def set_sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Sampled, sizes: Sequence[int]) -> Sampler:
-    """Choose variables by the first word and report them by later words; withhold the others."""
+    """Choose variables by the first word and draw reports by later words; withhold the others."""
     # A word above all bounds chooses nothing: all variables are withheld.
     bounds = list(itertools.accumulate(choice.weight for choice in channel.choices))
     reports = ChoiceSampler(channel.choices, sizes, set_sampler)
@@ -326,14 +334,14 @@ def _(channel: Product, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
-    """Use the first word as the record's coin (see `reports`), and report by later words."""
+    """Use the first word as the record's coin (see `reports`), and draw by the later words."""
     coin = Coin(channel)
     reports = ChoiceSampler(channel.choices, sizes, set_sampler)
     return lambda true, words: reports(true, coin.choices(words.word(0)), words.after(1))
 
 
 def _items(words: UniformWords, sizes: Sequence[int], units: int) -> list[Codes]:
-    """Return random item sets per variable; each includes an item with probability units / 2^32."""
+    """Return random sets of items per variable; each has an item with probability units / 2^32."""
     sets: list[Codes] = []
     index = 0
     for size in sizes:

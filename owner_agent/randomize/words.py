@@ -1,4 +1,4 @@
-"""Uniform 32-bit words, any count per record, and exactly uniform integers from them."""
+"""Uniform 32-bit words, as many per record as needed, and exactly uniform integers from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Source = Callable[[int, Inputs], npt.NDArray[np.uint32]]
 
 
 class UniformWords:
-    """An endless sequence of uniform words for each of N records, generated on demand."""
+    """An endless sequence of uniform words for each of N records, generated when needed."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class UniformWords:
         first: int = 0,
         cached: tuple[int, npt.NDArray[np.uint32]] | None = None,
     ):
-        """Take a source of words and the inputs, one row per record; `rows` selects records."""
+        """Take a source of words and its inputs, a row per record; `rows` selects records."""
         self._source = source
         self._inputs = inputs
         self._rows = rows
@@ -46,7 +46,7 @@ class UniformWords:
         return len(self._inputs if self._rows is None else self._rows)
 
     def word(self, index: int) -> Draws:
-        """Return word `index` of every record: N uniform integers below 2^32, a copy."""
+        """Return a copy of word `index` of every record: N uniform integers below 2^32."""
         counter, place = divmod(self._first + index, PER_CALL)
         if self._cached is None or self._cached[0] != counter:
             if self._rows is not None:
@@ -61,14 +61,14 @@ class UniformWords:
         return self._from(self._first, among)
 
     def after(self, count: int) -> UniformWords:
-        """Return the words after the first `count` words of every record."""
+        """Return the sequences without the first `count` words of every record."""
         return self._from(self._first + count, self._rows)
 
     def _from(self, first: int, rows: npt.NDArray[np.intp] | None) -> UniformWords:
         return UniformWords(self._source, self._inputs, rows=rows, first=first, cached=self._cached)
 
     def deal(self, hands: int) -> tuple[UniformWords, ...]:
-        """Return `hands` disjoint sequences: each takes every `hands`-th word of each record."""
+        """Return `hands` disjoint sequences, each with every `hands`-th word of each record."""
 
         def hand(place: int) -> UniformWords:
             def source(counter: int, inputs: Inputs) -> Draws:
@@ -82,7 +82,7 @@ class UniformWords:
 
 
 def words_below(n: int) -> int:
-    """Return the words that one attempt at an integer below `n` uses: one up to 2^32, else two."""
+    """Return how many words one attempt at an integer below `n` uses: one up to 2^32, else two."""
     return 1 if n <= RESOLUTION else 2
 
 
@@ -111,5 +111,5 @@ def uniform_columns(words: UniformWords, sizes: Sequence[int]) -> list[Codes]:
 
 
 def below(draws: Draws, units: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of the words below `units`; each is true with probability `units` / 2^32."""
+    """Return a mask that is true for words below `units`, so with probability `units` / 2^32."""
     return draws.astype(np.uint64) < np.uint64(units)

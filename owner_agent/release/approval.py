@@ -1,4 +1,4 @@
-"""A custodian's approval, valid only for the release shown, which a digest identifies."""
+"""A custodian's approval. A digest limits the approval to the release that the custodian saw."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 @dataclass(frozen=True)
 class Approval:
-    """The approval of a release, by SHA-256 of site file, table, lists, plan and history."""
+    """The approval of a release, by SHA-256 of site file, table, categories, plan and history."""
 
     digest: str
 
     @classmethod
     def of(cls, site: Site) -> Self:
-        """Return the approval of a site's current state. Call it before reading anything."""
+        """Return the approval of a site's current state. Call this before reading the table."""
         running = hashlib.sha256(site.file.model_dump_json().encode())
         for path in _files(site):
             running.update(b"\x00")
@@ -31,18 +31,17 @@ class Approval:
         return cls(running.hexdigest())
 
     def require(self, site: Site) -> None:
-        """Check that a site is unchanged since it was shown. Raises ChangedSinceShown."""
+        """Check that a site is unchanged since the release was shown. Raises ChangedSinceShown."""
         if self != self.of(site):
             raise ChangedSinceShown(
                 "Nothing was sent: the site file, a list of categories, the study's plan, the table"
                 " or the ledger changed since the release was shown to you.",
                 where="site file",
-                remedy="Review the current release, and confirm that.",
+                remedy="Review the release as it is now, and confirm again.",
             )
 
 
 def _before(site: Site) -> tuple[int, list[str]] | None:
-    """Return the epoch and the names of earlier releases; None without a valid ledger."""
     ledger = Ledger(site.state)
     try:
         return ledger.beginning, sorted(entry.name for entry in ledger.entries() if entry.left)

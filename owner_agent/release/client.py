@@ -1,4 +1,4 @@
-"""Calls of the miner's REST interface. Foreign errors become `PramanaError` here."""
+"""Calls of the miner's REST interface. Errors of the HTTP library become `PramanaError` here."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class Calls:
-    """Requests to a miner, usable in `with`. No message contains the token."""
+    """A client for requests to a miner; use it in `with`. No error message contains the token."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Calls:
         tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
         timeout: httpx.Timeout | float = TIMEOUT,
     ):
-        """Prepare connections without sending anything.
+        """Store the settings; no request is sent yet.
 
-        `refusal` turns a problem document into an error. `remedy` is the advice after `attempts`
-        tries have not reached the miner. The default `transport` is the network.
+        `refusal` turns a problem document into an error. `remedy` is the advice to the user if the
+        miner cannot be reached in `attempts` tries. The default `transport` is the network.
         """
         headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
@@ -110,7 +110,7 @@ class Calls:
         self._client.close()
 
     def call(self, kind: type[Answer], method: str, path: str, **options: Any) -> Answer:
-        """Send a request and return its parsed answer. Raises as `send` and `read`."""
+        """Send a request and return its parsed answer. Raises the errors of `send` and `read`."""
         response = self.send(method, path, **options)
         return self.read(kind, method, path, response)
 
@@ -121,7 +121,9 @@ class Calls:
                 return kind.model_validate_json(response.content)
             except ValidationError:
                 # The parser's error would quote the answer.
-                raise self.not_a_miner(f"answered {method} {path} with another message") from None
+                raise self.not_a_miner(
+                    f"answered {method} {path} with a message of another kind"
+                ) from None
         problem = read_problem(response.content)
         if problem is None:
             raise self.not_a_miner(
@@ -134,7 +136,7 @@ class Calls:
         raise self._refusal(problem.model_copy(update={"status": response.status_code}))
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request, and again while the answer is "later". Raises Unreachable."""
+        """Send a request, and repeat it while the miner answers "later". Raises Unreachable."""
         attempts, delay = self._attempts, FIRST_DELAY
         for attempt in range(1, attempts + 1):
             try:
@@ -152,15 +154,15 @@ class Calls:
         raise AssertionError("the loop above returns or raises")
 
     def not_a_miner(self, what: str) -> Unreachable:
-        """Return the error of an answer outside the interface."""
+        """Return the error for an answer that no miner would give."""
         return Unreachable(
             f"The server at {self.url} {what}.",
             where=self.url,
-            remedy="Check that the address is a miner's and that both sides run the same version.",
+            remedy="Check that the address is the address of a miner, and that agent and miner "
+            "have the same version.",
         )
 
     def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
-        """Return the error of a miner with another protocol version."""
         return ProtocolUnsupported(
             f"The miner at {self.url} does not support version {PROTOCOL} of the protocol, which"
             f" this agent uses. The miner's answer: {problem.detail}",
@@ -172,7 +174,7 @@ class Calls:
     def _gave_up(self, attempts: int, reason: str) -> Unreachable:
         times = "once" if attempts == 1 else f"{attempts} times"
         return Unreachable(
-            f"The miner at {self.url} could not be reached; tried {times} ({reason}).",
+            f"The miner at {self.url} could not be reached in {times} ({reason}).",
             where=self.url,
             remedy=self._remedy,
         )
@@ -187,7 +189,7 @@ def _why(error: BaseException) -> str:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of waiting that an answer requests, up to a limit, or None."""
+    """Return how many seconds an answer requests to wait, up to a limit; None without a request."""
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)
@@ -195,7 +197,7 @@ def requested_delay(headers: Mapping[str, str]) -> float | None:
 
 
 class Miner(Calls):
-    """A miner, called with an owner's token. Every method raises Refused and Unreachable."""
+    """A miner, called with an owner's token. Every method can raise Refused and Unreachable."""
 
     def __init__(
         self,
@@ -209,7 +211,7 @@ class Miner(Calls):
             url,
             token,
             refusal=_refused,
-            remedy="Check the address in the site file and that the miner is running.",
+            remedy="Check the miner's address in the site file, and that the miner is running.",
             transport=environment.transport,
             sleep=environment.sleep,
             attempts=environment.attempts,
@@ -236,7 +238,7 @@ class Miner(Calls):
         return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
-        """Announce a release, or return the announced release of the same manifest."""
+        """Announce a release, unless its manifest was announced before; return the miner's copy."""
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
@@ -261,7 +263,9 @@ class Miner(Calls):
             params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
-        """Return a study's privacy loss before and after a release, without announcing it."""
+        """Return a study's privacy loss before and after a planned release, without
+        announcing it.
+        """
         return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 
     def study_plan(self, study: str) -> StudyPlan | None:
@@ -277,7 +281,7 @@ class Miner(Calls):
             return view.plan.to_plan()
         except PramanaError:
             raise self.not_a_miner(
-                f"answered GET {path} with something other than a study plan"
+                f"answered GET {path} with a message that is not a study plan"
             ) from None
 
     def put_part(self, release: str, number: int, body: bytes) -> PartReceipt:

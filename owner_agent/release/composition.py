@@ -1,7 +1,7 @@
 """The joint privacy loss of a column's draws, and the releases that conflict with earlier ones.
 
-Epsilons add. A column released masked or in a tree is released in no other form, for the joint loss
-of two such releases has no known bound.
+Epsilons add. A column released masked or in a tree may not be released in any other form, because
+no bound is known for the joint loss.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ def planned_draws(
     identities: Mapping[str, str],
     population: Callable[[str], str] = lambda _draw_id: "",
 ) -> tuple[Draw, ...]:
-    """Return the ledger's draws of the `columns` to send, with the epsilon of each whole draw.
+    """Return the ledger's draws of the `columns` to send, each with the epsilon of its whole block.
 
-    `identities` maps blocks' names to draws' identities; `population` names a draw's records.
+    `identities` maps the name of a block to the identity of its draw. `population` maps the
+    identity of a draw to the name of the set of records.
     """
     return tuple(
         Draw(
@@ -44,7 +45,7 @@ def planned_draws(
 
 
 def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> tuple[Draw, ...]:
-    """Return draws with `same_as` extended by the columns that have the same values."""
+    """Return draws whose `same_as` also lists the columns of equal values in `one_secret`."""
     return tuple(
         replace(draw, same_as=tuple(sorted({*draw.same_as, *one_secret.get(draw.column, ())})))
         for draw in draws
@@ -52,10 +53,11 @@ def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> 
 
 
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
-    """Return the composed epsilon of each column's secret: the sum over its distinct draws.
+    """Return the total epsilon of each column: the sum over all distinct draws of its values.
 
-    It is infinite for unrandomized columns and for forms without a bound (see `Unbounded`). The
-    draws `beside` add no loss, but their variables identify columns as one secret.
+    Columns with the same values share a total. It is infinite for unrandomized columns and for
+    forms without a bound (see `Unbounded`). The draws `beside` add no loss, but help to identify
+    columns with the same values.
     """
     counted, all_draws = list(draws), [*draws, *beside]
     secret = secret_of_column(all_draws)
@@ -70,20 +72,22 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
 
 
 def spent(entries: Iterable[Entry]) -> dict[str, float]:
-    """Return the composed epsilon of each column over all releases that may have been sent."""
+    """Return the total epsilon of each column over all releases that may have been sent."""
     return losses(left_draws(entries))
 
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The columns whose secret was released masked or in a tree, without a privacy bound."""
+    """The columns that were released masked or in a tree, and columns with the same values."""
 
     masked: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
-        """Return the unbounded columns of draws; variables of `beside` help to identify secrets."""
+        """Return the unbounded columns of `draws`; draws `beside` only help to find equal
+        columns.
+        """
         counted = list(draws)
         secret = secret_of_column([*counted, *beside])
 
@@ -103,7 +107,7 @@ class Unbounded:
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return the released columns that share values with other columns, and those columns."""
+    """Return each released column that shares values with other columns, with these columns."""
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:
@@ -112,7 +116,7 @@ def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
-    """Return the planned draws that would report an already released secret differently."""
+    """Return the planned draws that would report a released column's values in a different way."""
     left = left_draws(entries)
     secret = secret_of_column([*left, *planned])
     return tuple(
@@ -131,7 +135,7 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
 
 
 def of_unknown_columns(draws: Iterable[Draw]) -> tuple[str, ...]:
-    """Return the variables of draws whose column is unknown."""
+    """Return the variables of draws for which the ledger does not know the table's column."""
     draws = list(draws)
     secret = secret_of_column(draws)
     return tuple(dict.fromkeys(d.variable for d in draws if _is_unknown(secret[d.column])))
@@ -147,7 +151,7 @@ def left_draws(entries: Iterable[Entry]) -> list[Draw]:
 
 
 def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
-    """Return for every column the set of columns, itself included, that are one secret."""
+    """Return for every column the set of columns with the same values, including the column."""
     groups: list[tuple[frozenset[str], frozenset[str]]] = []
     for draw in draws:
         columns = frozenset({draw.column, *draw.same_as})
@@ -163,7 +167,7 @@ def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
 
 
 def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
-    """Check that no column is released a second time differently. Raises PlanConflict."""
+    """Check that no draw releases a column in a second, different way. Raises PlanConflict."""
     entries = tuple(entries)
     conflicts = conflicting(draws, entries)
     if not conflicts:
@@ -186,8 +190,8 @@ def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
     where = ", ".join(draw.column for draw in conflicts)
     if {draw.draw_id for draw in conflicts} & {old.draw_id for old in left}:
         raise PlanConflict(
-            "The table seems to have new record ids or other people: it lacks most of the records"
-            f" that were released before ({reasons}).",
+            f"The table lacks most of the records that were released before ({reasons}). It "
+            "seems to have new record ids or other people.",
             where=where,
             remedy="Restore the earlier record ids, or accept the added loss with"
             " --accept-added-loss. For other people, use another study or owner, with a separate"
@@ -201,6 +205,6 @@ def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
         f"These columns were released before in another way, and both releases together reveal"
         f" more ({reasons}).{on_every if unknown else ''}",
         where=where,
-        remedy="Use the same records, columns, keys and options as before, which adds no loss, or"
-        " omit the columns, or accept the added loss with --accept-added-loss.",
+        remedy="Use the same records, columns, keys and options as before, which adds no loss, "
+        "or omit the columns. Otherwise accept the added loss with --accept-added-loss.",
     )

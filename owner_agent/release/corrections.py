@@ -1,4 +1,4 @@
-"""Records that were reported before, perhaps with other values.
+"""Records that were reported before and whose values may have changed since.
 
 A record keeps its first report, since a second report would prove that its value changed.
 Alternatively, the custodian begins a new epoch (see `new_epoch`).
@@ -24,8 +24,8 @@ from pramana_core.wire.parts import Column, locate
 CHOICES = (
     "Choose how to report these records. `--corrections keep` repeats their first reports, at no"
     ' privacy loss; `corrections = "keep"` in the site file makes this choice permanent.'
-    " `owner-agent new-epoch --yes` randomizes all records again, which adds their epsilon for"
-    " everybody."
+    " `owner-agent new-epoch --yes` randomizes all records again, which adds the whole epsilon "
+    "once more for every record."
 )
 
 
@@ -36,7 +36,7 @@ def is_drawn(block: Block) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseHistory:
-    """The ledger's entries and the memory of a study's reports; `beginning` is the epoch."""
+    """A study's earlier releases: ledger entries, the memory of reports, and the current epoch."""
 
     state: Path
     entries: tuple[Entry, ...]
@@ -46,7 +46,7 @@ class ReleaseHistory:
 
     @classmethod
     def of(cls, state: Path, entries: Sequence[Entry], study: str) -> ReleaseHistory:
-        """Read the memory of a study. Raises StoreCorrupt."""
+        """Read the memory of a study's reports. Raises StoreCorrupt."""
         left = tuple(entry for entry in entries if entry.left)
         return cls(state, left, load_memory(state, study), study, Ledger(state).beginning)
 
@@ -56,13 +56,15 @@ class ReleaseHistory:
 
     @property
     def last(self) -> Entry | None:
-        """The last release to the study, or None if the memory lacks it."""
+        """The last release to the study; None if there was no release or the memory lacks it."""
         released = [e for e in self.entries if e.study == self.study and e.follows_plan and e.draws]
         last = released[-1] if released else None
         return None if last is None or last.content not in self.memory.releases else last
 
     def require_remembered(self, identities: Mapping[str, str]) -> None:
-        """Check that the memory has all releases with these draws. Raises StoreCorrupt."""
+        """Check that the memory has the reports of all releases by these draws. Raises
+        StoreCorrupt.
+        """
         draws = set(identities.values())
         names = [
             entry.name
@@ -72,18 +74,19 @@ class ReleaseHistory:
         ]
         if names:
             raise StoreCorrupt(
-                f"The reports of the published releases {', '.join(sorted(names))} are missing, so"
-                " records that were corrected since cannot be found.",
+                f"The reports of the published releases {', '.join(sorted(names))} are missing "
+                "from the state directory. Therefore the agent cannot find the records whose "
+                "values changed since.",
                 where="reported",
                 remedy="Restore the folder `reported` of the state directory from your backup."
-                " Without a backup, run `owner-agent new-epoch --yes`, which randomizes all records"
-                " again and adds their epsilon for everybody.",
+                " Without a backup, run `owner-agent new-epoch --yes`, which randomizes all "
+                "records again and adds the whole epsilon once more for every record.",
             )
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A block with `reported` records, of which `differing` have new values."""
+    """A block's records that were `reported` before, and those whose value is now `differing`."""
 
     block: str
     reported: int
@@ -99,7 +102,7 @@ GROWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """Lower bounds of the records `gone` and `new` since a study's last release."""
+    """Lower bounds for the counts of records removed (`gone`) and added (`new`) since a release."""
 
     earlier: int
     gone: int
@@ -107,7 +110,7 @@ class Exchange:
 
     @property
     def is_large(self) -> bool:
-        """Whether the exchange needs a separate approval."""
+        """Whether so many records changed that the custodian must approve the change separately."""
         exchanged = min(self.gone, self.new)
         return self.new >= EXCHANGED_FEWEST and (
             exchanged >= max(EXCHANGED_FEWEST, EXCHANGED_SHARE * self.earlier)
@@ -115,18 +118,21 @@ class Exchange:
         )
 
     def __str__(self) -> str:
-        """Return the exchange as a sentence."""
+        """Return the two counts as a sentence."""
         return (
             f"Of the last release's {self.earlier:,} records, {self.gone:,} are gone;"
             f" {self.new:,} records are new."
         )
 
     def require_small(self, option: str) -> None:
-        """Reject a large exchange, which `option` would accept. Raises RecordsExchanged."""
+        """Reject a large exchange of records; `option` is the option that accepts it. Raises
+        RecordsExchanged.
+        """
         if self.is_large:
             raise RecordsExchanged(
                 f"{self} If the new records are the same people under other record ids, these"
-                " people would be randomized a second time, with an uncounted loss.",
+                " people would be randomized a second time, and the ledger would not count this "
+                "loss.",
                 where="record_id",
                 remedy="Restore the record ids of people who were reported before. If the new"
                 f" records are people who were never reported, confirm with {option}.",
@@ -144,12 +150,12 @@ class CorrectedRelease:
 
     @property
     def kept(self) -> int:
-        """The largest count of records in a block that keep the report of an outdated value."""
+        """The count of records that keep an outdated report, in the block with the most."""
         return max((c.differing for c in self.corrections), default=0)
 
     @property
     def reports(self) -> dict[str, dict[str, Column]]:
-        """The codes of each drawn variable, by the identity of its block's draws."""
+        """The reported codes by variable, grouped by the identity of their block's draw."""
         made = self.randomized
         return {
             self.identities[block.name]: {name: made.columns[name] for name in block.names}
@@ -158,20 +164,23 @@ class CorrectedRelease:
         }
 
     def require_chosen(self, choice: str | None) -> None:
-        """Check that corrected records have a choice of reports. Raises RecordsCorrected."""
+        """Check that the custodian chose how to report corrected records. Raises
+        RecordsCorrected.
+        """
         changed = [c for c in self.corrections if c.differing]
         if choice is not None or not changed:
             return
         listed = ", ".join(f"{c.block!r} {c.differing:,} of {c.reported:,}" for c in changed)
         raise RecordsCorrected(
-            f"Records that were reported before would be reported differently now ({listed}): their"
-            " values were corrected, and a comparison of both reports would reveal which.",
+            f"Records that were reported before would be reported differently now ({listed}): "
+            "their values were corrected, and a comparison of the two reports would reveal which "
+            "records these are.",
             where=", ".join(c.block for c in changed),
             remedy=CHOICES,
         )
 
     def remember(self, past: ReleaseHistory, content: str) -> None:
-        """Store these reports durably, under the lock. Raises Conflict or StateError."""
+        """Store these reports durably while holding the lock. Raises Conflict or StateError."""
         if content in past.memory.releases:
             return
         keys = self.randomized.keys
@@ -181,7 +190,10 @@ class CorrectedRelease:
 def overlay_reported(
     made: SortedReports, identities: Mapping[str, str], past: ReleaseHistory
 ) -> CorrectedRelease:
-    """Put earlier reports into `made`, in place, by draw `identities`. Raises StoreCorrupt."""
+    """Replace reports in `made`, in place, by the records' earlier ones. Raises StoreCorrupt.
+
+    `identities` maps the name of a block to the identity of its draw.
+    """
     drawn = {block.name: block.names for block in made.plan.blocks if is_drawn(block)}
     past.require_remembered({name: identities[name] for name in drawn})
     known_blocks = [name for name in drawn if identities[name] in past.memory.draws]

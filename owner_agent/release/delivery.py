@@ -1,4 +1,4 @@
-"""Sending a prepared release, checking agreement with the study beforehand, and withdrawing."""
+"""Sending a prepared release, checking it against the study beforehand, and withdrawing it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ from pramana_core.wire.releases import Release
 
 @dataclass
 class Delivery:
-    """A release being sent, with each step in the ledger. Raises Refused, Unreachable."""
+    """A release on its way to the miner; the ledger records each step.
+
+    Methods raise Refused and Unreachable.
+    """
 
     miner: Miner
     stored: StoredRelease
@@ -48,7 +51,7 @@ class Delivery:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Add progress and resumption advice to an Unreachable error."""
+        """Extend an Unreachable error by the progress, and the command that resumes the release."""
         try:
             yield
         except Unreachable as error:
@@ -60,28 +63,30 @@ class Delivery:
             raise Unreachable(
                 f"{error.message} Release {self.entry.name} is safe in the outbox; {arrived}.",
                 where=error.where,
-                remedy=f"`{self.command}` continues it with the same bytes.",
+                remedy=f"`{self.command}` continues the release with the same bytes.",
             ) from None
 
     def require_known(self) -> None:
-        """Check that the ledger lists all the owner's releases at the miner. Raises HistoryLost."""
+        """Check that the ledger lists this owner's releases at the miner. Raises HistoryLost."""
         found = self.miner.releases(self.entry.study)
         require_known(found, self.ledger.entries(), self.miner.url)
 
     def require_agreed(self, adopted: AdoptedPlan | None) -> None:
-        """Check plan and secret before announcing. Raises StudyPlanNotFollowed, LinkageDiffers."""
+        """Check the plan and the linkage secret before announcing the release. Raises
+        StudyPlanNotFollowed, LinkageDiffers.
+        """
         if self.entry.state == "prepared":
             require_agreed(adopted, self.miner, self.entry.study)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the study's plan has no column of `section`. Raises as `require_agreed`."""
+        """Check that the study's plan has no column of a section. Raises as `require_agreed`."""
         if self.entry.state == "prepared":
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def announce(self) -> Release:
-        """Announce the release; return the miner's copy. Raises Conflict, HistoryLost."""
+        """Announce the release and return the miner's copy. Raises Conflict, HistoryLost."""
         entry = self.entry
         if entry.state in {"prepared", "sending"}:
             # Repeated, as a crash may have come before the audit log's line.
@@ -139,15 +144,15 @@ class Delivery:
 
 
 def withdrawn(entry: Entry, where: str) -> Conflict:
-    """Return the error of publishing a withdrawn release again."""
+    """Return the error for publishing a release that was withdrawn."""
     remedy = (
-        "A table with more or fewer records gives a new release, which repeats the reports of"
-        " the remaining records."
+        "A table with more or fewer records gives a new release, in which the remaining records "
+        "keep their reports."
     )
     if not entry.follows_plan:
         remedy = (
-            "A release with other options or records can be compared with this release, so it"
-            " needs --accept-added-loss."
+            "A release with other options or records adds loss, because it can be compared with "
+            "this release. Therefore it needs --accept-added-loss."
         )
     content = "this tree" if entry.kind == SHARED_TREE else "these records"
     return Conflict(
@@ -159,7 +164,9 @@ def withdrawn(entry: Entry, where: str) -> Conflict:
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
-    """Check plan and secret with a site's miner. Raises StudyPlanNotFollowed, LinkageDiffers."""
+    """Check the plan and the linkage secret with a site's miner. Raises StudyPlanNotFollowed,
+    LinkageDiffers.
+    """
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, environment) as miner:
         require_agreed(adopted, miner, site.miner.study)
@@ -168,18 +175,18 @@ def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Envi
 
 
 def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
-    """Check that the other owners have the same linkage secret. Raises LinkageDiffers."""
+    """Check that all owners have the same linkage secret. Raises LinkageDiffers."""
     if linkage is not None:
         miner.linkage(study, linkage).require_accepted()
 
 
 def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
-    """Check that the miner's study plan is this owner's. Raises StudyPlanNotFollowed."""
+    """Check that this owner follows the study plan at the miner. Raises StudyPlanNotFollowed."""
     plan = miner.study_plan(study)
     if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
-            f"Study {study!r} has the study plan {short(plan.digest)}, but the site file names no"
-            " plan. This release would add to the privacy loss that the plan states.",
+            f"Study {study!r} has the study plan {short(plan.digest)}, but the site file names "
+            "no plan. The loss by this release would add to the privacy loss stated in the plan.",
             where="study_plan",
             remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
         )
@@ -196,16 +203,16 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
 
 
 def require_beside(columns: Collection[str], miner: Miner, study: str, section: str) -> None:
-    """Check that a release has no column of the study's plan. Raises StudyPlanNotFollowed."""
+    """Check that a release contains no column of the study's plan. Raises StudyPlanNotFollowed."""
     plan = miner.study_plan(study)
     if plan is None:
         return
     planned = {variable.name for _, owned in plan.owners for variable in owned}
     if both := [name for name in columns if name in planned]:
         raise StudyPlanNotFollowed(
-            f"The study plan {short(plan.digest)} of study {study!r} randomizes"
-            f" {', '.join(both)}; this release would add to the loss that the plan states. Nothing"
-            " was sent.",
+            f"The study plan {short(plan.digest)} of study {study!r} randomizes "
+            f"{', '.join(both)}. A release of these columns would add to the loss stated in the "
+            "plan. Nothing was sent.",
             where=section,
             remedy=f"Omit these columns from [{section}], so that the loss stated by the study's"
             " plan remains correct.",
@@ -213,7 +220,7 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
 
 
 def withdraw(site: Site, name: str, environment: Environment) -> Entry:
-    """Ask the miner to stop using a release; it stays in the ledger. Raises NotFound, NotReady."""
+    """Withdraw a release at the miner; it stays in the ledger. Raises NotFound, NotReady."""
     with publishing_alone(site.state):
         ledger = Ledger(site.state)
         entry = ledger.find(site.miner.url, site.miner.study, name)

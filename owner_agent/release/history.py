@@ -1,6 +1,7 @@
-"""Checks that the ledger lists all earlier releases, before another one is sent.
+"""Checks before a release that the ledger lists all earlier releases.
 
-The outbox, the memory of reports and the miner's releases reveal an outdated ledger.
+If the outbox, the memory of reports or the miner has a release that the ledger lacks, the ledger is
+outdated.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ _NAMED = 10
 
 
 def known_entries(state: Path) -> tuple[Entry, ...]:
-    """Return the ledger's entries, oldest first. Raises HistoryLost, KeyFileError, StoreCorrupt."""
+    """Return the ledger's entries, oldest first, after checking that none is missing. Raises
+    HistoryLost, KeyFileError, StoreCorrupt.
+    """
     entries = Ledger(state).entries()
     if unlisted := unknown_in_outbox(state, entries):
         raise HistoryLost(
-            f"The outbox has releases {', '.join(unlisted)}, which may have been sent but are not"
-            " in the ledger: the ledger is older than the outbox.",
+            f"The outbox has releases {', '.join(unlisted)}, which may have been sent but are "
+            "not in the ledger. The ledger is older than the outbox.",
             where=str(state / OUTBOX),
             remedy=WAYS_OUT,
         )
@@ -44,8 +47,8 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
     keys = KeyStore(state)
     if (unknown := keys.unknown_draw) is not None:
         raise HistoryLost(
-            f"The draw key ({unknown}) does not belong to this ledger, which therefore lacks the"
-            " releases drawn with the key.",
+            f"The draw key ({unknown}) is not listed in this ledger. Therefore the ledger may "
+            "lack releases that were drawn with the key.",
             where=str(keys.path("draw")),
             remedy=WAYS_OUT,
         )
@@ -53,28 +56,29 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
 
 
 def unknown_in_outbox(state: Path, entries: Iterable[Entry]) -> tuple[str, ...]:
-    """Return the outbox's releases that may have been sent but are not in the ledger."""
+    """Return the releases in the outbox that may have been sent but are not in the ledger."""
     left = {entry.name for entry in entries if entry.left}
     return tuple(name for name in may_have_left(state / OUTBOX) if name not in left)
 
 
 def _require_reported(study: str, reported: frozenset[str], entries: Sequence[Entry]) -> None:
-    """Check that the ledger lists the releases of all remembered reports. Raises HistoryLost."""
     # Reports for a peer are remembered before the ledger lists them.
     mine = [entry for entry in entries if entry.study == study]
     lost = reported - {entry.content for entry in mine}
     if not lost or any(entry.miner.startswith(PEER) for entry in mine):
         return
     raise HistoryLost(
-        f"The ledger lacks {len(lost)} releases of study {study!r} whose reports are stored here:"
-        " the ledger is outdated.",
+        f"The ledger lacks {len(lost)} releases of study {study!r} whose reports are stored "
+        "here. The ledger is outdated.",
         where=study,
         remedy=WAYS_OUT,
     )
 
 
 def unknown_to(entries: Iterable[Entry], releases: Iterable[Release]) -> tuple[Release, ...]:
-    """Return the releases, by digest, that the ledger does not list as sent."""
+    """Return those `releases` at a miner that the ledger's `entries`, by digest, do not list as
+    sent.
+    """
     left = {entry.digest for entry in entries if entry.left}
     return tuple(release for release in releases if release.digest not in left)
 
@@ -87,15 +91,17 @@ def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: 
     named = first_few((f"{r.name} of {r.created:%Y-%m-%d}" for r in missing), _NAMED)
     raise HistoryLost(
         f"The miner {miner} has releases of this owner that are missing from the ledger"
-        f" ({named}). Without them the agent could report the same people differently, and could"
-        " not count the loss by these releases. Nothing was sent.",
+        f" ({named}). Without them the agent could report the same people differently, and could "
+        "not count the loss by the missing releases. Nothing was sent.",
         where=first_few((release.name for release in missing), _NAMED),
         remedy=WAYS_OUT,
     )
 
 
 def brief_miner(site: Site, environment: Environment) -> Miner:
-    """Return a site's miner, with one attempt and a short timeout. Raises Unauthenticated."""
+    """Return a client of the site's miner that tries once, with a short timeout. Raises
+    Unauthenticated.
+    """
     token = TokenStore(site.state).load(site.miner.study)
     briefly = environment.patience.brief
     return Miner.of(site, token, replace(environment, attempts=1), briefly)
@@ -104,7 +110,9 @@ def brief_miner(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Return why the miner did not confirm the ledger as complete, or None. Raises HistoryLost."""
+    """Return why the miner could not confirm that the ledger is complete; None if it did. Raises
+    HistoryLost if the ledger lacks a release.
+    """
     if site.file.miner is None:
         return None
     try:

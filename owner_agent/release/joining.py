@@ -16,7 +16,9 @@ from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIss
 
 
 def read_invitation(path: Path) -> InvitationFile:
-    """Return an invitation from a file. Raises OptionError, without the file's name or content."""
+    """Return the invitation in a file. Raises OptionError, which quotes neither name nor
+    content.
+    """
     try:
         return InvitationFile.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
@@ -33,7 +35,8 @@ def read_invitation(path: Path) -> InvitationFile:
 def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
-    Raises OptionError, Refused, Unreachable, or ConfigError if it was for another owner or study.
+    Raises OptionError, Refused, Unreachable, or ConfigError if the invitation was for another owner
+    or study.
     """
     try:
         InvitationAccept(secret=secret)

@@ -40,7 +40,7 @@ FILE = "file:"
 
 
 class Form(Enum):
-    """The form in which a column is released."""
+    """The forms in which a column can be released."""
 
     OPEN = "open"
     RANDOMIZED = "randomized"
@@ -52,9 +52,9 @@ class Form(Enum):
 
 @dataclass(frozen=True)
 class Draw:
-    """A column's draws in a release, with their privacy loss; infinite if it has no bound.
+    """A release of one column, with its privacy loss epsilon, which is infinite without a bound.
 
-    `population` identifies the set of records; `same_as` are columns with the same values.
+    `population` identifies the set of records; `same_as` lists the columns with the same values.
     """
 
     column: str
@@ -67,22 +67,26 @@ class Draw:
 
     @property
     def randomized(self) -> bool:
-        """Whether the column's true values were not released."""
+        """Whether the release contains only randomized values of the column."""
         return self.form not in {Form.OPEN, Form.OPEN_TREE}
 
     @property
     def in_tree(self) -> bool:
-        """Whether the column was used to learn a shared tree."""
+        """Whether the release is a shared tree that was learned from the column."""
         return self.form in {Form.TREE, Form.OPEN_TREE}
 
     @property
     def unbounded(self) -> bool:
-        """Whether the loss has no bound: masked, or in a tree."""
+        """Whether the loss has no known bound, because the column was released masked or
+        in a tree.
+        """
         return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
 
     @property
     def identity(self) -> tuple[str, str]:
-        """A key that two draws share if and only if every record's draw is the same."""
+        """A key that is equal for two draws if and only if every record has the same draw
+        in both.
+        """
         return self.draw_id, self.population
 
 
@@ -90,9 +94,9 @@ class Draw:
 class Entry:
     """A release's entry in the ledger.
 
-    `content` identifies the content independent of parts, `plan_digest` the description for the
-    miner, `sketch` is a sample of pseudonyms, `beginning` the epoch, and `session` what peers
-    received.
+    `content` identifies what is released, however it is divided into parts. `plan_digest`
+    identifies the description for the miner. `sketch` is a sample of pseudonyms, `beginning` the
+    epoch, and `session` what peers received.
     """
 
     __pydantic_config__ = ConfigDict(
@@ -120,7 +124,7 @@ class Entry:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key of a release in the ledger."""
+        """The miner, the study and the release's name, which identify an entry."""
         return self.miner, self.study, self.name
 
     @property
@@ -149,10 +153,10 @@ def _find(ledger: sqlite3.Connection, key: tuple[str, str, str]) -> Entry | None
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger in a state directory; each call is one durable transaction.
+    """The ledger in a state directory. Each call of a method is one durable transaction.
 
     Methods raise HistoryLost if the file is missing while other files of the agent exist,
-    StoreCorrupt, and StorageFull before anything is written.
+    StoreCorrupt, and, before anything is written, StorageFull.
     """
 
     state: Path
@@ -174,7 +178,7 @@ class Ledger:
         return next((int(epoch) for (epoch,) in rows), 0)
 
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
-        """Add missing entries as sent, and begin an epoch."""
+        """Add missing releases as sent, and start a new epoch."""
         begin_ledger(self.state)
         with (
             noted(self.state, now, "new_epoch", releases=len(left)),
@@ -189,11 +193,11 @@ class Ledger:
             ledger.execute("INSERT INTO beginnings (epoch, begun) VALUES (?, ?)", written)
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
-        """Return an entry, or None."""
+        """Return the entry of a release, or None."""
         return next((e for e in self.entries() if e.key == (miner, study, name)), None)
 
     def find_content(self, miner: str, study: str, content: str) -> Entry | None:
-        """Return the newest entry of a content, except discarded ones, or None."""
+        """Return the newest entry with a given content that was not discarded, or None."""
         wanted = (miner, study, content)
         found = [e for e in self.entries() if (e.miner, e.study, e.content) == wanted]
         return next((e for e in reversed(found) if e.state != "discarded"), None)
@@ -210,7 +214,9 @@ class Ledger:
         release_id: str | None = None,
         session: str = "",
     ) -> None:
-        """Change an entry's state, its identity at the miner, and what a session shared."""
+        """Change an entry's state and, if given, its identity at the miner and its shared
+        content.
+        """
 
         def marked(ledger: sqlite3.Connection) -> Entry:
             known = _find(ledger, entry.key) or entry
@@ -221,7 +227,7 @@ class Ledger:
         self._write(replace(entry, state=state, changed=now), marked)
 
     def _write(self, entry: Entry, new: Callable[[sqlite3.Connection], Entry]) -> None:
-        """Write an entry's new version, and its line of the audit log."""
+        """Write a new version of an entry, and a line of the audit log."""
         self.begin()
         facts = {
             "miner": entry.miner,
@@ -240,7 +246,6 @@ class Ledger:
             ledger.execute(_PUT, (*entry.key, _ENTRY.dump_json(new(ledger)).decode()))
 
     def _rows(self, query: str) -> list[tuple[str]]:
-        """Return the rows of a query; an empty list in an unused state directory."""
         require_ledger(self.state)
         if not has_ledger(self.state):
             return []

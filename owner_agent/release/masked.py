@@ -1,6 +1,6 @@
 """Masked records: the columns, the masking method, the noise, and the release.
 
-The same table masked again gives the same release. No message quotes a cell.
+Masking the same table again gives the same release. No error message quotes a cell.
 """
 
 from __future__ import annotations
@@ -57,21 +57,22 @@ LISTED = 160
 
 
 def listed(names: Collection[str]) -> str:
-    """Return names for a sentence of protection, or their count if the list is too long."""
+    """Return column names joined for a sentence, or their count if the list would be too long."""
     text = first_few(names)
     return text if len(text) <= LISTED else f"{len(names):,} columns"
 
 
 def protection(method: Method, unchanged: Sequence[str]) -> tuple[str, ...]:
-    """Return what a method protects and reveals, given the columns that are sent unchanged."""
+    """Return sentences on what a masking method protects, given the columns sent unchanged."""
     known = listed(unchanged) if unchanged else "nothing"
     sentences = [NO_BOUND, method.protects]
     if method.independent:
         sentences.append(
-            f"A reader who knows {known} about a person learns from the masked values what all"
-            " records together reveal about such people, including the person's own value. The"
-            " amount is stated for each record. The dependence of confidential columns on the"
-            " others is released on purpose."
+            f"A reader who knows {known} of a person can predict the person's confidential "
+            "values as well as all records together allow, including the person's own record. "
+            "The owner's report states for each record how accurate this prediction is. The "
+            "release "
+            "preserves the dependence of confidential columns on the others on purpose."
         )
         sentences.append(
             "A record that is unique in the unchanged columns, by a rare category or an outlying"
@@ -85,8 +86,8 @@ def protection(method: Method, unchanged: Sequence[str]) -> tuple[str, ...]:
         )
     if method.released_values:
         sentences.append(
-            "The released values are the true values in another order: the largest and the smallest"
-            " are released, for other records."
+            "The released values are the true values in another order. Therefore the largest and "
+            "the smallest value are released, but for other records."
         )
     if method.exact_moments or method.released_values:
         sentences.append(
@@ -98,7 +99,10 @@ def protection(method: Method, unchanged: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class MaskTable:
-    """S and X of the same n records, with their ids; `dropped` counts records with empty cells."""
+    """The unchanged columns (S) and confidential columns (X) of the same n records, with their ids.
+
+    `dropped` counts the records omitted because of empty cells.
+    """
 
     record_ids: list[str]
     unchanged: MixedTable
@@ -106,7 +110,7 @@ class MaskTable:
     dropped: int
 
     def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
-        """Return the records in another order."""
+        """Return the table with its records in the given order."""
         ids = [self.record_ids[place] for place in order]
         both = self.unchanged.rows(order), self.confidential.rows(order)
         return MaskTable(ids, *both, self.dropped)
@@ -127,7 +131,7 @@ def read_columns(site: Site) -> MaskTable:
 
 
 def _require_hidden(tell: Sequence[TellSection], unchanged: MixedTable, masked: MixedTable) -> None:
-    """Check that no unchanged column predicts the rank groups of a confidential column."""
+    """Check that no unchanged column reveals the approximate rank of a confidential value."""
     codes = {column.name: ranked(column) for column in unchanged.beside(masked).columns}
     sizes = {name: int(found.max(initial=0)) + 1 for name, found in codes.items()}
     pairs = PairCounts(sizes, unchanged.names, masked.names)
@@ -137,8 +141,8 @@ def _require_hidden(tell: Sequence[TellSection], unchanged: MixedTable, masked: 
         if one.of not in allowed[one.column]:
             raise UnprotectedVariable(
                 f"Column {one.column!r}, which is sent unchanged, reveals the confidential"
-                f" {one.of!r}: for {one.share:.1%} of the records, it predicts which eighth of the"
-                f" ranks the value of {one.of!r} is in.",
+                f" {one.of!r}: for {one.share:.1%} of the records, it predicts which eighth of "
+                f"the sorted values of {one.of!r} contains the record's value.",
                 where=one.column,
                 remedy=f"Mask or omit {one.column!r}. If this dependence is public, allow it with"
                 f' reveals = ["{one.of}"] in its entry of tell.',
@@ -153,7 +157,7 @@ FORM = "3"
 class MaskPlan:
     """A table of n records, sorted by pseudonym (`keys`), with its masking method.
 
-    `identity` (64 digits) identifies table and options, and equals another if the masked values do.
+    `identity` (64 digits) is equal for two plans if and only if their masked values are equal.
     """
 
     table: MaskTable
@@ -167,7 +171,7 @@ class MaskPlan:
 
     @classmethod
     def of(cls, site: Site, secrets: Secrets, watch: StagedProgress) -> Self:
-        """Read a site's table and choose the method. Raises InputError, ConfigError."""
+        """Read a site's table and choose the masking method. Raises InputError, ConfigError."""
         section = site.mask
         study = site.file.miner.study if site.file.miner is not None else ""
         table = read_columns(site)
@@ -197,7 +201,9 @@ class MaskPlan:
         return made
 
     def randomness(self, use: int) -> Any:
-        """Return the randomness of a use: 1 is the noise, 0 measures that are never sent."""
+        """Return random numbers for a `use`: 1 for the noise, 0 for measures that are
+        never sent.
+        """
         return masking_randomness(self.secrets, self.study, self.identity, use)
 
     @property
@@ -224,7 +230,7 @@ class MaskPlan:
         )
 
     def masked(self, watch: StagedProgress) -> Masked:
-        """Mask the table. Raises TableError, MaskingError."""
+        """Mask the table and return the result. Raises TableError, MaskingError."""
         table = self.table
         watch("masking", 0, 1)
         masked = self.method(
@@ -242,7 +248,6 @@ def _column_message(column: Column) -> TableColumn:
 
 
 def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
-    """Return all content of a masked release except the method."""
     parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
     for role, columns in (("told", table.unchanged), ("masked", table.confidential)):
         parts += [role.encode(), *content_of(columns.columns)]
@@ -251,7 +256,7 @@ def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedMask(PreparedRelease):
-    """A masked table: `chosen` is the table with its method, `masked` the result."""
+    """A masked table ready for release: `chosen` has the table and method, `masked` the result."""
 
     kind = MASKED
     section = "mask"
@@ -288,10 +293,10 @@ class PreparedMask(PreparedRelease):
         )
 
     def file_content(self) -> bytes:
-        """Return the masked records as CSV, without ids or pseudonyms.
+        """Return the masked records as CSV, without record ids or pseudonyms.
 
-        The draw key determines their order. In the order of pseudonyms, equal rows of owners who
-        share a linkage secret would belong to the same person.
+        The draw key determines the order of the rows. If the rows were in the order of pseudonyms,
+        rows at the same position at two owners would belong to the same person.
         """
         draw, prefix = self.chosen.secrets.draw, b"pramana/file-order/1\x00"
         order = sorted(

@@ -1,6 +1,6 @@
-"""The reports of each record in a study: its pseudonym, and the reported codes by draw.
+"""A study's memory of reports: the pseudonym of each record, and its reported codes by draw.
 
-Each study has a file `reported/<study>.arrow`, read and written in ranges of pseudonyms.
+Each study has a file `reported/<study>.arrow`, which is read and written in ranges of pseudonyms.
 """
 
 from __future__ import annotations
@@ -44,17 +44,20 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class MemoryRange:
-    """A study's reports in a range of pseudonyms: a column ``draw/variable`` of codes each."""
+    """A study's reports for a range of pseudonyms. Each column ``draw/variable`` contains codes."""
 
     table: pa.Table
 
     @property
     def keys(self) -> Pseudonyms:
-        """M pseudonyms, ascending."""
+        """The M pseudonyms of the range, ascending."""
         return key_array(self.table.column(KEY_COLUMN))
 
     def reported(self, draw: str, name: str, keys: Pseudonyms) -> tuple[Mask, Codes]:
-        """Return a mask of N records with reports of a variable by a draw, and the codes."""
+        """Find N records' earlier reports of a variable by a draw.
+
+        Return a mask of the records that have a report, and the codes of these reports.
+        """
         place, there = locate(keys, self.keys)
         found = self.table.column(_column(draw, name)).take(pa.array(place, mask=~there))
         known = found.is_valid().to_numpy()
@@ -63,7 +66,9 @@ class MemoryRange:
     def with_reports(
         self, keys: Pseudonyms, reports: Mapping[str, Codes], schema: pa.Schema
     ) -> pa.Table:
-        """Return the range with N new reports, by ascending pseudonyms. Raises Conflict."""
+        """Return this range's table with N new reports added, sorted by pseudonym. Raises
+        Conflict.
+        """
         earlier = self.keys
         _, there = locate(keys, earlier)
         joined = np.concatenate([earlier, keys[~there]])
@@ -78,17 +83,16 @@ class MemoryRange:
             if pc.any(pc.not_equal(before, after)).as_py():
                 variable = one.name.partition("/")[2]
                 raise Conflict(
-                    "After these reports were drawn, another publication reported different values"
-                    f" of {variable!r} for some records by the same draw.",
+                    "While these reports were prepared, another publication reported "
+                    f"{variable!r} by the same draw, with different values for some records.",
                     where=variable,
-                    remedy="Publish again, which repeats the reports that were sent.",
+                    remedy="Publish again, so that these records keep the reports that were sent.",
                 )
             columns.append(pc.coalesce(before, after))
         return pa.table(columns, schema=schema)
 
 
 def _places(keys: Pseudonyms, among: Pseudonyms) -> pa.Array:
-    """Return the indices of pseudonyms in an ascending array, null for absent ones."""
     place, there = locate(keys, among)
     return pa.array(place, mask=~there)
 
@@ -100,10 +104,12 @@ def _taken(table: pa.Table, field: pa.Field, places: pa.Array) -> pa.Array:
 
 
 class Memory:
-    """A study's earlier reports: contents of all `releases`, and identities of `draws`."""
+    """A study's earlier reports, by the digests of its `releases` and the identities of its
+    `draws`.
+    """
 
     def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
-        """Open a file written by `write`. Raises StoreCorrupt."""
+        """Open a file that `write` created. Raises StoreCorrupt."""
         self._where = where
         self._batches: pa.ipc.RecordBatchFileReader | None = None
         self._fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES))]
@@ -120,7 +126,7 @@ class Memory:
         self.draws = frozenset(one.name.partition("/")[0] for one in self._fields[1:])
 
     def ranges(self) -> Iterator[pa.Table]:
-        """Yield all remembered reports in ranges of ascending pseudonyms."""
+        """Yield all reports in tables, by ranges of ascending pseudonyms."""
         if self._batches is None:
             return
         batches = self._batches
@@ -134,7 +140,9 @@ class Memory:
             yield current.combine_chunks()
 
     def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
-        """Yield each remembered range, with the slice of N ascending pseudonyms in that range."""
+        """Yield each range with reports, and the slice of N ascending pseudonyms that the range
+        covers.
+        """
         nothing = pa.schema(self._fields).empty_table()
         ranges, start = self.ranges(), 0
         current = next(ranges, None)
@@ -160,7 +168,7 @@ class Memory:
         reports: Mapping[str, Mapping[str, Column]],
         release: str,
     ) -> None:
-        """Write the memory with N more reports by draw and variable. Raises Conflict."""
+        """Write these reports and N new ones, by draw and variable, to a file. Raises Conflict."""
         new = {_column(d, n): c for d, columns in reports.items() for n, c in columns.items()}
         known = {one.name for one in self._fields}
         fields = [pa.field(n, pa.from_numpy_dtype(c.dtype)) for n, c in new.items()]
@@ -176,7 +184,6 @@ class Memory:
 
 
 def _up_to(last: bytes, keys: Pseudonyms) -> int:
-    """Return the count of ascending pseudonyms up to and including `last`."""
     place, there = locate(np.frombuffer(last, dtype=f"V{KEY_BYTES}"), keys)
     return int(place[0]) + int(there[0])
 
@@ -187,19 +194,18 @@ def _column(draw: str, name: str) -> str:
 
 @contextmanager
 def _as_written(where: str) -> Iterator[None]:
-    """Turn the readers' errors into StoreCorrupt."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError):
         raise StoreCorrupt(
-            f"The memory of reports {where} is damaged.",
+            f"The memory of reports, {where}, is damaged.",
             where=where,
             remedy="Restore the file from your backup, with the ledger of the same day.",
         ) from None
 
 
 def load_memory(state: Path, study: str) -> Memory:
-    """Return the current memory of a study, initially empty. Raises StoreCorrupt."""
+    """Return a study's memory of reports, empty before the first release. Raises StoreCorrupt."""
     path = _path(state, study)
     return Memory(path.open("rb", buffering=0), str(path)) if path.exists() else Memory()
 
@@ -212,7 +218,7 @@ def save_memory(
     reports: Mapping[str, Mapping[str, Column]],
     release: str,
 ) -> None:
-    """Write the memory of a study with one more release. Raises Conflict or StateError."""
+    """Write a study's memory with the reports of a further release. Raises Conflict, StateError."""
     path = _path(state, study)
     try:
         private_directory(state_directory(state) / FOLDER)
@@ -227,7 +233,7 @@ def save_memory(
 
 
 def remembered_studies(state: Path) -> list[str]:
-    """Return the studies that have a memory."""
+    """Return the studies with a memory of reports."""
     return sorted(path.stem for path in (state / FOLDER).glob("*.arrow"))
 
 

@@ -1,6 +1,7 @@
-"""A new epoch, after lost records of releases, or to randomize everything again on purpose.
+"""Starting a new epoch, after the records of releases were lost or to randomize everything again.
 
-Known earlier releases are entered into the ledger. Their loss adds to that of later releases.
+Earlier releases that are still known are entered into the ledger. Their loss adds to the loss by
+later releases.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """The start of a new epoch: the `counted` missing releases, and the columns' `losses`.
+    """A new epoch: the missing releases now `counted`, and the resulting `losses` of the columns.
 
-    The outbox folders `uncounted` have an unknown loss. `asked`: the miner replied.
+    `uncounted` lists outbox folders whose loss is unknown. `asked` is true if the miner replied.
     """
 
     counted: tuple[Entry, ...]
@@ -44,9 +45,10 @@ class NewEpoch:
 
 
 def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = False) -> NewEpoch:
-    """Enter missing releases into the ledger and begin an epoch, if any are or `anyway`.
+    """Enter missing releases into the ledger and start an epoch.
 
-    Raises OptionError, Conflict, StoreCorrupt, Refused or Unreachable.
+    If no release is missing, start one only if `anyway` is true. Raises OptionError, Conflict,
+    StoreCorrupt, Refused or Unreachable.
     """
     state, now = site.state, environment.now()
     with publishing_alone(state):
@@ -63,9 +65,9 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
         counted += _counted(site, _in_outbox(state, (*known, *counted)), known, now)
         if not (lost or counted or anyway):
             raise OptionError(
-                "The ledger is complete: it has all releases that the outbox and the miner have."
-                " In a new epoch, each column that is published again would be randomized anew,"
-                " which adds its whole epsilon permanently.",
+                "The ledger already lists all releases in the outbox and at the miner. In a new "
+                "epoch, each column that is published again would be randomized anew, which "
+                "permanently adds the column's whole epsilon.",
                 where="yes",
                 remedy="Confirm with --yes to begin a new epoch regardless.",
             )
@@ -78,14 +80,13 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
 
 
 def archive_outbox_and_memory(state: Path, now: datetime) -> None:
-    """Rename memory and outbox, since a new epoch repeats no earlier draw."""
+    """Rename the memory of reports and the outbox, because a new epoch repeats no earlier draw."""
     for name in (FOLDER, OUTBOX):
         if (folder := state / name).exists():
             folder.rename(state / f"{name}-until-{now:%Y%m%dT%H%M%S%f}")
 
 
 def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | None:
-    """Return this owner's releases at the miner; None without a miner or token."""
     if site.file.miner is None:
         return None
     try:
@@ -97,7 +98,6 @@ def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | Non
 
 
 def _in_outbox(state: Path, known: Sequence[Entry]) -> list[ReleaseCreate]:
-    """Return the outbox's releases that may have been sent and are not in the ledger."""
     found = []
     for name in unknown_in_outbox(state, known):
         with suppress(StoreCorrupt):  # It remains uncounted, and is listed.
@@ -112,7 +112,7 @@ def _counted(
     known: Sequence[Entry],
     now: datetime,
 ) -> tuple[Entry, ...]:
-    """Return new ledger entries for releases that the ledger does not list as sent."""
+    """Return new ledger entries for those `releases` that the ledger does not list as sent."""
     # Each counts as a separate draw, even if two repeat the same draws: an upper bound.
     columns: Mapping[str, str] = {}
     with suppress(InputError):  # A site file without variables may have earlier releases.
@@ -148,7 +148,7 @@ def _counted(
 
 
 def _draws(release: Release | ReleaseCreate, columns: Mapping[str, str]) -> tuple[Draw, ...]:
-    """Return a draw for each variable, with identities unlike those of any later draw."""
+    """Return a draw for each variable; its identity differs from that of any later draw."""
     kind = release.release_kind
     content = kind.read(release.content)
     plan = kind.plan(content)

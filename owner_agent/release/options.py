@@ -26,8 +26,8 @@ STAGES = {
 class PublishOptions:
     """Options of publishing: the size of parts, and the custodian's choices.
 
-    `corrections` concerns records with changed values (None: the site file's); a `preview` is not
-    sent.
+    `corrections` chooses the reports of records with changed values; None means as in the site
+    file. A `preview` is never sent.
     """
 
     part_records: int = PART_RECORDS

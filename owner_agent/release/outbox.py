@@ -40,7 +40,7 @@ class StoredRelease:
     manifest: ReleaseCreate
 
     def mark_leaving(self) -> None:
-        """Record durably that the release may be sent from now on; the ledger lists it before."""
+        """Record durably that sending may begin. The ledger must list the release already."""
         (self.folder / UNSENT).unlink(missing_ok=True)
         sync_directory(self.folder)
 
@@ -56,7 +56,7 @@ class StoredRelease:
 
 @dataclass(frozen=True, eq=False)
 class Outgoing:
-    """The content of a release of any kind, as it is sent, with records sorted by pseudonym.
+    """The content of a release of any kind, as it will be sent, with records sorted by pseudonym.
 
     `draws` and `keyed_draws` are opaque identities of each block's draws (see `ReleaseCreate`).
     """
@@ -71,7 +71,7 @@ class Outgoing:
 
     @classmethod
     def of(cls, randomized: SortedReports, **more: Any) -> Outgoing:
-        """Return randomized records as an outgoing release; `more` are further fields."""
+        """Return randomized records as an outgoing release; `more` sets further fields."""
         message = PlanMessage.from_plan(randomized.plan)
         return cls(RANDOMIZED, message, randomized.keys, randomized.columns, **more)
 
@@ -82,9 +82,10 @@ class Outgoing:
 
 
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
-    """Return a release in the outbox, written in parts of at most `per_part` records if new.
+    """Write a release into the outbox in parts of at most `per_part` records, unless it is there.
 
-    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt, and then stores nothing.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt, and stores nothing after an
+    error.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -115,7 +116,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
 
 
 def reopen(outbox: Path, name: str) -> StoredRelease | None:
-    """Return a release that was prepared before, or None. Raises StoreCorrupt."""
+    """Return a release in the outbox by its name, or None. Raises StoreCorrupt."""
     folder = outbox / name
     if not folder.exists():
         return None
@@ -132,7 +133,7 @@ def reopen(outbox: Path, name: str) -> StoredRelease | None:
 
 
 def may_have_left(outbox: Path) -> tuple[str, ...]:
-    """Return the names of releases that may have been sent, wholly or partly."""
+    """Return the names of releases in the outbox that may have been sent, wholly or partly."""
     return tuple(
         folder.name
         for folder in (sorted(outbox.iterdir()) if outbox.exists() else ())
@@ -141,14 +142,14 @@ def may_have_left(outbox: Path) -> tuple[str, ...]:
 
 
 def discard(outbox: Path, name: str) -> None:
-    """Remove a release that was never sent, if it exists."""
+    """Remove a release that was never sent from the outbox, if it exists."""
     shutil.rmtree(outbox / name, ignore_errors=True)
 
 
 def _require_part_count(records: int, per_part: int) -> None:
     if per_part < 1:
         raise OptionError(
-            f"part-records must be at least 1, not {per_part}.",
+            f"--part-records must be at least 1, not {per_part}.",
             where="part-records",
         )
     count = len(parts_of(records, per_part))
@@ -177,7 +178,6 @@ def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
 
 
 def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
-    """Yield each part with its entry of the manifest."""
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
         # Inside the loop, for a release without records has neither parts nor a schema.
         schema = KINDS[records.kind].schema_of(records.content)
@@ -188,7 +188,6 @@ def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, by
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
-    """Return the same release as written by an earlier attempt."""
     found = reopen(folder.parent, manifest.name)
     if found is not None:
         # A session of peers prepares the same bytes without draws and linkage.
@@ -202,7 +201,7 @@ def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The file {path} of the outbox was changed or damaged.",
+        f"The file {path} in the outbox was changed or damaged.",
         where=str(path),
         remedy=f"Remove the folder {folder} and publish again with the same options, which writes"
         " the same content.",

@@ -1,6 +1,6 @@
-"""A test whether two releases have the same records, by a sample of pseudonyms.
+"""A test whether two releases are about the same records, by a sample of pseudonyms.
 
-The same people under other record ids are other records with other draws, whose losses add.
+People with new record ids count as other records, because their draws are new and the losses add.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ TOLERATED_SHARE = 0.1
 
 
 def sketch_of(keys: Column) -> bytes:
-    """Return the bytes of the smallest of ascending pseudonyms, a sample of fixed size."""
+    """Return a sample of fixed size: the smallest of the ascending pseudonyms, as bytes."""
     return bytes(keys[:SKETCH_RECORDS].tobytes())
 
 
 def same_records(earlier: Entry, keys: Column) -> bool:
-    """Whether ascending pseudonyms fit an earlier release with some records added or removed."""
+    """Whether an earlier release has mostly the same records as these ascending pseudonyms."""
     sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
     return _same(sampled, earlier.records, keys)
 
 
 def same_people(earlier: Column, keys: Column) -> bool:
-    """Whether ascending pseudonyms fit earlier ones with some records added or removed."""
+    """Whether two ascending lists of pseudonyms contain mostly the same records."""
     return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
 
 
@@ -54,7 +54,7 @@ def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
 
 
 def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
-    """Return the name of the population of ascending pseudonyms, known or new."""
+    """Return the name of the set of records with these ascending pseudonyms, known or new."""
     populations: dict[str, bool] = {}
     for entry in entries:
         draw = next((d for d in entry.draws if d.draw_id == draw_id), None)

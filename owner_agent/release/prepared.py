@@ -1,4 +1,4 @@
-"""A release as prepared and shown, before it is sent."""
+"""A release that is prepared and shown but not sent yet."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from pramana_core.wire.release_kinds import ReleaseKindName
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRelease(ABC):
-    """A release before sending: `identity` of its content, the ledger's `draws`, `records`.
+    """A release before it is sent: `identity` of the content, the ledger's `draws`, count of
+    `records`.
 
     `keys` are ascending pseudonyms, `dropped` counts omitted records, and `beginning` is the epoch.
-    `stale` is the largest count of records in a block that keep the report of a corrected value.
+    `stale` counts the records that keep the report of a corrected value, in the block with the
+    most.
     """
 
     kind: ClassVar[ReleaseKindName]
@@ -62,17 +64,17 @@ class PreparedRelease(ABC):
         """Return the content to send."""
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check the release against earlier releases. Raises PlanConflict."""
+        """Check that the release does not conflict with earlier releases. Raises PlanConflict."""
         if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The exchange of records since the last release, if it needs a separate approval."""
+        """The records exchanged since the last release; None if no separate approval is needed."""
         return None
 
     def before_announcing(self, delivery: Delivery) -> None:
-        """Check the release against the study's plan. Raises as `Delivery`."""
+        """Check the release against the study's plan. Raises the errors of `Delivery`."""
         delivery.require_beside_plan([draw.column for draw in self.draws], self.section)
 
     def file_content(self) -> bytes:
@@ -82,7 +84,7 @@ class PreparedRelease(ABC):
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
     ) -> Entry:
-        """Return the ledger's entry, in state "prepared", for a miner or file and a study."""
+        """Return a ledger entry in the state "prepared"; `to` is the miner or file, and study."""
         return Entry(
             miner=to[0],
             study=to[1],

@@ -1,8 +1,8 @@
-"""Publishing: the way of a record from the owner's table to the miner, in thirteen steps.
+"""Publishing the records of an owner's table at the miner, in thirteen steps.
 
 `draw_table` does 1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort. `PreparedRecords.of` does 6
-overlay earlier reports and 7 cost. `publish` does 8 show, 9 approve, 10 outbox, 11 ledger, 12
-announce, and 13 send and seal. Each step may be repeated after a crash.
+overlay earlier reports and 7 compute the loss. `publish` does 8 show, 9 approve, 10 outbox, 11
+ledger, 12 announce, and 13 send and seal. Each step may be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Made = TypeVar("Made", bound=PreparedRelease)
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table's reports sorted by pseudonym; `one_secret` lists columns of equal values."""
+    """A table's reports sorted by pseudonym; `one_secret` maps columns to those of equal values."""
 
     reports: SortedReports
     one_secret: Mapping[str, tuple[str, ...]]
@@ -82,8 +82,7 @@ def draw_table(
     watch: StagedProgress,
     rows: int = CHUNK_ROWS,
 ) -> DrawnTable:
-    """Return sorted reports of a site's table, read once, `rows` at a time (steps 1 to 5).
-
+    """Read a site's table once, `rows` at a time, and return its sorted reports (steps 1 to 5).
     Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
     encoder, missing = TableEncoder(site, plan), FoundRows()
@@ -122,7 +121,7 @@ def _id_problems(
     missing: FoundRows,
     rows: int,
 ) -> list[PramanaError]:
-    """Return the problems of record ids; a second pass finds the rows of repeated ids."""
+    """Return the problems of record ids. A second pass over the table finds repeated ids."""
     column, duplicates, start = site.file.record_id, FoundRows(), 0
     # Rows without an id are a separate problem, not duplicates.
     repeated = runs.repeated(rows)
@@ -137,7 +136,7 @@ def _id_problems(
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRecords(PreparedRelease):
-    """A table randomized under its plan; `linkage` is the fingerprint of the linkage secret."""
+    """A randomized table before it is sent; `linkage` is the fingerprint of the linkage secret."""
 
     kind = RANDOMIZED
 
@@ -156,7 +155,7 @@ class PreparedRecords(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table, repeating earlier reports. Raises HistoryLost."""
+        """Randomize a site's table, repeating earlier reports of records. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -196,30 +195,33 @@ class PreparedRecords(PreparedRelease):
         )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check also that corrected records have a choice of reports. Raises RecordsCorrected."""
+        """Check also that the custodian chose how to report corrections. Raises
+        RecordsCorrected.
+        """
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The exchange of records since the last release, if it needs a separate approval."""
+        """The records exchanged since the last release; None if no separate approval is needed."""
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         exchange = self.corrected.exchange
         return exchange if exchange is not None and exchange.is_large and repeated else None
 
     def before_announcing(self, delivery: Delivery) -> None:
-        """Check the plan that this owner adopted, and remember the reports."""
+        """Check the plan that this owner adopted, and store the reports in the memory."""
         delivery.require_agreed(self.plan.adopted)
         # The manifest contains digests of the reports, against which a guess could be checked.
         self.corrected.remember(self.past, self.identity)
 
 
 def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> tuple[list[str], list[str]]:
-    """Return, per block in order, two opaque identities by which the miner recognizes draws.
+    """Return two lists with an opaque identity per block, by which the miner recognizes draws.
 
-    If two releases share the first identity, every record's draw is the same and the second release
-    adds no loss. The second depends on key, block and epoch alone, for comparing records.
+    If two releases share an identity of the first list, every record's draw is the same, and the
+    second release adds no loss. An identity of the second list depends only on key, block and
+    epoch, and serves to compare records.
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
@@ -235,10 +237,11 @@ def _digest(about: bytes, *parts: str) -> str:
 
 @dataclass(frozen=True)
 class PublishOutcome:
-    """A sealed release; `already` if nothing had to be sent. Shares fields of `PreparedRelease`.
+    """A sealed release; `already` if nothing had to be sent. Some fields are from
+    `PreparedRelease`.
 
-    `consistency` and `repeated` are the miner's checks, and `asked` is true if it replied. `file`
-    is the name of the file that contains a release without a miner.
+    `consistency` and `repeated` are the miner's checks. `asked` is true if the miner replied.
+    `file` is the name of the file if the release was written to one.
     """
 
     kind: str
@@ -278,9 +281,9 @@ def publish(
 ) -> PublishOutcome:
     """Publish a site's release of a kind, or continue an interrupted publication.
 
-    `show` shows the release before it is in the outbox, and may return other options. `approval`
-    refers to an earlier view. Raises InputError, ChangedSinceShown, Refused, Unreachable and
-    others.
+    `show` presents the release before it is in the outbox, and may return other options. `approval`
+    is the approval of an earlier view of the release. Raises InputError, ChangedSinceShown,
+    Refused, Unreachable and others.
     """
     with publishing_alone(site.state):
         token = TokenStore(site.state).load(site.miner.study)
@@ -327,7 +330,7 @@ def _shown(
     show: Callable[[Made], PublishOptions | None],
     approval: Approval | None,
 ) -> tuple[Made, PublishOptions]:
-    """Prepare a release, check that it may be sent, show it and obtain approval."""
+    """Prepare a release, check that it may be sent, show it, and obtain approval."""
     options = replace(options, corrections=options.corrections or site.file.corrections)
     if approval is not None:
         approval.require(site)
@@ -352,7 +355,7 @@ def release_to_file(
     show: Callable[[Made], PublishOptions | None] = lambda _now: None,
     approval: Approval | None = None,
 ) -> PublishOutcome:
-    """Release into a new file, without a miner, after entering the file's digest into the ledger.
+    """Release into a new file instead of to a miner. The ledger records the file's digest first.
 
     A file with the same content is not rewritten. Each path has a separate entry in the ledger.
     Arguments and errors are as in `publish`.
@@ -384,7 +387,8 @@ def release_to_file(
 
 def _other_content(entry: Entry) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The ledger lists release {entry.name} with other content than the release shown now.",
+        f"The ledger lists release {entry.name} with content that differs from the release shown "
+        "now.",
         where=entry.name,
         remedy="Publish it with the version of the agent that prepared it.",
     )
@@ -419,7 +423,10 @@ def _outcome(
 
 
 def upsert_entry(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
-    """Return the ledger's entry of a release, adding it if new; discard others never sent."""
+    """Return a release's ledger entry, adding it if needed.
+
+    Other entries of the same miner, study and kind that were prepared but never sent are discarded.
+    """
     for other in ledger.entries():
         here = (other.miner, other.study, other.kind) == (new.miner, new.study, new.kind)
         if here and other.state == "prepared" and other.name != new.name:

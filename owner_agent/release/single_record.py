@@ -30,9 +30,8 @@ def draw_reports(
     columns: Mapping[str, Codes],
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> dict[str, Codes]:
-    """Randomize N people's records by temporary keys; return N codes by variable in random order.
-
-    Raises PlanError if the plan is a part of a study plan.
+    """Randomize N people's records by temporary keys. Return N codes by variable, in random order.
+    Raises PlanError if the plan is an owner's part of a study plan.
     """
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
@@ -53,7 +52,8 @@ def permanent_report(
     file: Path,
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> SingleReport:
-    """Return the report in a private file, or draw one from `record` and store it there.
+    """Return the report in a private file. If the file does not exist, draw and store a report
+    first.
 
     Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """
@@ -71,7 +71,7 @@ def permanent_report(
 
 
 def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
-    """Return the report in a file, or None. Raises as `permanent_report`."""
+    """Return the report in a file; None if the file is missing. Raises as `permanent_report`."""
     return _kept(file, study, plan) if file.exists() else None
 
 
@@ -96,7 +96,8 @@ def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
             f"The report in {file} is for {changed} {names[0]}, but this is {changed}"
             f" {names[1]}. Nothing was drawn.",
             where=str(file),
-            remedy="A second report reveals more about the record than either plan states. Within a"
-            " study, a record reports once. For another study use another file; epsilons add.",
+            remedy="Do not report the record twice in one study, because two reports reveal more "
+            "than the plan states. For another study, name another file; the epsilons of the "
+            "two studies add.",
         )
     return kept

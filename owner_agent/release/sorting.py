@@ -1,6 +1,7 @@
-"""External sorting of reports by pseudonym: sorted runs on disk, then a merge.
+"""External sorting of reports by pseudonym: sorted runs are written to disk, then merged.
 
-Only pseudonyms and reports are written, in unnamed private files that vanish with the process.
+The runs contain only pseudonyms and reports. They are in unnamed private files that vanish with the
+process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _RANGE_BITS = 12
 
 
 class ScratchReports:
-    """The reports of N records in an unnamed file, appended in pieces."""
+    """The reports of up to N records in an unnamed file, which is filled piece by piece."""
 
     def __init__(self, file: ScratchFile, plan: Plan, records: int):
         """Reserve space in a file without writing anything yet."""
@@ -36,7 +37,7 @@ class ScratchReports:
         self._filled = 0
 
     def append(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> int:
-        """Append records and return the count of all records. Raises StorageFull."""
+        """Append records; return the count of all records in the file. Raises StorageFull."""
         rows = slice(self._filled, self._filled + len(keys))
         self.keys[rows] = keys
         for name, codes in columns.items():
@@ -46,15 +47,15 @@ class ScratchReports:
 
     @property
     def reports(self) -> SortedReports:
-        """The appended reports, whose pseudonyms must have been appended in ascending order."""
+        """The reports in the file; their pseudonyms must have been appended in ascending order."""
         return SortedReports(self._plan, self.keys, self.columns)
 
 
 class SortedRuns:
-    """Runs of reports, each sorted by pseudonym; of an invalid table, pseudonyms alone."""
+    """Runs of reports, each sorted by pseudonym. For an invalid table, runs of pseudonyms only."""
 
     def __init__(self, folder: Path, plan: Plan):
-        """Start without runs; `folder` will contain the files."""
+        """Start without any run. Runs that are added will be stored in `folder`."""
         self._folder = folder
         self._plan = plan
         self._file = ScratchFile(folder)
@@ -62,11 +63,11 @@ class SortedRuns:
         self._bounds: list[npt.NDArray[np.uint32]] = []
 
     def __len__(self) -> int:
-        """Return the count of records."""
+        """Return the count of records in all runs."""
         return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Add a run of ascending pseudonyms, with reports or without. Raises StorageFull."""
+        """Add a run: ascending pseudonyms, with or without their reports. Raises StorageFull."""
         high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
         bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
         self._bounds.append(bounds.astype(np.uint32))
@@ -75,7 +76,9 @@ class SortedRuns:
         self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Return all reports, about `rows` in memory. Raises DuplicateRecordId or StorageFull."""
+        """Merge the runs, with about `rows` rows in memory. Raises DuplicateRecordId,
+        StorageFull.
+        """
         whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])
@@ -88,7 +91,7 @@ class SortedRuns:
         return whole.reports
 
     def repeated(self, rows: int) -> Pseudonyms:
-        """Return the pseudonyms that occur more than once, ascending; `rows` as in `merged`."""
+        """Return the repeated pseudonyms, ascending, with about `rows` rows in memory."""
         found = [np.empty(0, dtype=f"S{KEY_BYTES}")]
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])
@@ -100,7 +103,6 @@ class SortedRuns:
         return np.concatenate(found).view(f"V{KEY_BYTES}")
 
     def _ranges(self, rows: int) -> Iterator[list[tuple[ScratchReports, slice]]]:
-        """Yield, for successive ranges of pseudonyms, each run with its slice of rows."""
         ends = np.asarray(np.sum(self._bounds, axis=0, dtype=np.int64))[1:]
         first = 0
         while first < len(ends):

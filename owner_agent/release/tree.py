@@ -1,6 +1,6 @@
-"""Shared trees: the table that a tree is learned from, growing it, and the released tree.
+"""Shared trees: the table that a tree is learned from, growing the tree, and releasing it.
 
-The same table shared again gives the same tree. No message quotes a cell.
+Sharing the same table again gives the same tree. No error message quotes a cell.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ FORM = "tree/3"
 
 @dataclass(frozen=True, eq=False)
 class TreeColumns:
-    """Attributes and, last, the class of n records sorted by id; `dropped` had empty cells."""
+    """Attributes and, as the last column, the class of n records sorted by id.
+
+    `dropped` counts the records omitted because of empty cells.
+    """
 
     record_ids: list[str]
     table: MixedTable
@@ -57,7 +60,7 @@ class TreeColumns:
 
     @property
     def rows(self) -> int:
-        """The count of the table's records, including those with empty cells."""
+        """The count of records in the table, including those with empty cells."""
         return self.table.records + self.dropped
 
 
@@ -74,10 +77,10 @@ def read_tree_columns(site: Site) -> TreeColumns:
 
 @dataclass(frozen=True, eq=False)
 class TreePlan:
-    """A table of n records, sorted by id, and the options of growing its tree.
+    """A table of n records, sorted by id, and the options for growing its tree.
 
-    `attributes` are clipped to their ranges, `depth` is a private tree's, `public` are columns that
-    other releases contain, and `identity` identifies table and options.
+    `attributes` are clipped to their declared ranges. `depth` applies to a private tree. `public`
+    lists columns that other releases contain. `identity` identifies table and options.
     """
 
     columns: TreeColumns
@@ -91,7 +94,7 @@ class TreePlan:
 
     @classmethod
     def of(cls, site: Site, draw_key: bytes) -> Self:
-        """Read a site's table. Raises as `read_tree_columns`, and InputError for its ranges."""
+        """Read a site's table. Raises as `read_tree_columns`, and InputError for bad ranges."""
         section, columns = site.share_model, read_tree_columns(site)
         schema, attributes, classes = schema_of(
             columns.table,
@@ -124,7 +127,7 @@ class TreePlan:
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """The ledger's draw of each column: even a column without a split is partly disclosed."""
+        """The ledger's draw of each column. The tree also reveals columns without a split."""
         epsilon = float("inf") if self.private is None else self.private.epsilon
         forms = Form.TREE, Form.OPEN_TREE
         return tuple(
@@ -136,7 +139,7 @@ class TreePlan:
 def _grown(
     chosen: TreePlan, draw_key: bytes, watch: StagedProgress
 ) -> tuple[SharedTree, SharedTree | None]:
-    """Return the tree to release, and the unconstrained tree (None for a private tree)."""
+    """Return the tree to release, and the tree without the requirement (None if private)."""
     section = chosen.section
     if section.private is not None:
         return _private_tree(chosen, section.private, draw_key), None
@@ -159,7 +162,6 @@ def _grown(
 
 
 def _private_depth(section: ShareModelSection, rows: int, classes: int) -> int:
-    """Return the depth of a private tree, or 0 for other trees."""
     from pramana_core.model_sharing.private import depth_for
     from pramana_core.model_sharing.private_options import PrivateOptions
 
@@ -181,7 +183,7 @@ def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedTree(PreparedRelease):
-    """A tree as it would be sent; `grown` is the unconstrained tree, or None if private."""
+    """A tree as it would be sent; `grown` is the tree without the requirement, None if private."""
 
     kind = SHARED_TREE
     section = SECTION
@@ -227,7 +229,7 @@ class PreparedTree(PreparedRelease):
 
     @cached_property
     def message(self) -> SharedTreeMessage:
-        """The message to send. Raises ConfigError if names or sizes are unsuitable."""
+        """The message to send. Raises ConfigError if a name or size exceeds a release's limits."""
         section, private = self.chosen.section, self.chosen.private
         required = None if section.required is None else section.required.required
         epsilon = None if private is None else private.epsilon
@@ -255,6 +257,6 @@ class PreparedTree(PreparedRelease):
         return self.message.model_dump_json(indent=1).encode() + b"\n"
 
     def outgoing(self) -> Outgoing:
-        """Return the tree, checked as its receiver will check it."""
+        """Return the release of the tree, validated as the miner will validate it."""
         KINDS[SHARED_TREE].require(self.message)
         return Outgoing(SHARED_TREE, self.message)

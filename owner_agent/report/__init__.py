@@ -1,4 +1,4 @@
-"""Reports on what a plan, a masked table or a tree would reveal, before the release.
+"""Reports, before a release, on what a plan, a masked table or a tree would reveal.
 
-Preparing and recording releases is in `owner_agent.release`.
+`owner_agent.release` prepares and records the releases.
 """

@@ -1,4 +1,4 @@
-"""Records corrected since their first report, and the privacy loss of each choice."""
+"""Records corrected since their first report, and the privacy loss of each way to report them."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class Corrected:
 
     @property
     def waits(self) -> bool:
-        """Whether records were corrected, but the site file has no choice."""
+        """Whether records were corrected, but the custodian has not chosen how to report them."""
         return self.choice is None and bool(self.changed)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON values; an infinite epsilon is null."""
+        """Return the corrected records as JSON values; an infinite epsilon becomes null."""
         exchange = None if self.exchange is None else asdict(self.exchange)
         return {"choice": self.choice, "blocks": list(self.blocks), "records": exchange}
 
     def lines(self) -> list[str]:
-        """Return sentences that a custodian must know before publishing."""
+        """Return sentences on corrected records that a custodian must know before publishing."""
         exchange = [] if self.exchange is None else [str(self.exchange)]
         return [*exchange, *map(self._line, self.changed)]
 
@@ -72,16 +72,17 @@ class Corrected:
         if self.choice == "keep":
             return f"{counted} {kept}."
         return (
-            f"{counted} would be reported differently. Before publishing, choose: with"
-            f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` all records"
-            f" are randomized again (epsilon {bound(row['epsilon_if_anew'])} for everybody)."
+            f"{counted} would be reported differently. Choose before publishing. With "
+            f"--corrections keep, they {kept}. After `owner-agent new-epoch --yes`, all records "
+            f"are randomized again (epsilon {bound(row['epsilon_if_anew'])} for everybody)."
         )
 
     def section(self) -> Section:
-        """Return the section of a plan's report."""
+        """Return the section on corrected records for a plan's report."""
         note = (
-            "These counts are from the table. Remove this section before showing the report to"
-            " people who may not know how many records were corrected. Two different reports of a"
+            "These counts come from the table. Before you show the report to people who must not "
+            "learn how many records were corrected, remove this section. Two different reports "
+            "of a"
             " record would show that its value changed, whatever the channel. Therefore every"
             " record keeps its first report, or all records are randomized again and their"
             " epsilons add."

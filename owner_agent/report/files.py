@@ -1,4 +1,4 @@
-"""Report files: a private page, and its numbers as JSON in a second file."""
+"""The files of a report: a private page, and its numbers as JSON in a second file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = "report"
 
 
 def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) -> None:
-    """Write the page and its accompanying files as private files. Raises OptionError."""
+    """Write a report's page and accompanying files as private files. Raises OptionError."""
     numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     written = {
         page: html(report, owner, tick),
@@ -30,7 +30,9 @@ def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) ->
 
 
 def place(state: Path, wanted: Path | None, name: str) -> Path:
-    """Return the path of a page: the .html file, or one in the state folder. Raises OptionError."""
+    """Return the path for a report's page: the given .html file, or one in the state directory.
+    Raises OptionError.
+    """
     if wanted is None:
         private_directory(state)
         return private_directory(state / FOLDER) / name

@@ -1,4 +1,4 @@
-"""The privacy loss of each column by all earlier releases, and by one more release."""
+"""The privacy loss of each column by earlier releases, without and with one more release."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pramana_core.report.report import Column, Row, Section, Table
 
 
 def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
-    """Return a column's loss as text: an epsilon, or its forms of release without a bound."""
+    """Return a column's loss as text: its epsilon or, without a bound, its forms of release."""
     return f"no bound ({', '.join(forms)})" if forms else bound(epsilon)
 
 
 @dataclass(frozen=True)
 class Losses:
-    """The count of earlier releases, and each column's loss including one more release."""
+    """The count of earlier releases, and each column's loss before and after one more release."""
 
     releases: int
     columns: tuple[Row, ...]
 
     @property
     def refused(self) -> list[str]:
-        """The columns whose added loss must be accepted."""
+        """The columns that cannot be released unless the custodian accepts the added loss."""
         return [row["column"] for row in self.columns if row["refused_without_accepting"]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON values; an infinite epsilon is null."""
+        """Return the losses as JSON values; an infinite epsilon becomes null."""
         return {"releases": self.releases, "columns": list(self.columns)}
 
     def section(self, note: str = "") -> Section:
-        """Return the section of a report on the columns that were released before."""
+        """Return the section of a report on columns that were released before, with a note."""
         columns = (
             Column("column", lambda row: row["column"], number=False),
             Column("epsilon before", before),
@@ -78,7 +78,7 @@ def losses_by(now: PreparedRelease) -> Losses | None:
 
 
 def left_out(now: PreparedRelease, what: str) -> Iterator[str]:
-    """Yield a sentence with the count of records omitted from a release."""
+    """Yield a sentence with the count of records omitted from a release, if there are any."""
     if now.dropped:
         records, one = plural(now.dropped, "record"), now.dropped == 1
         yield (
@@ -88,16 +88,16 @@ def left_out(now: PreparedRelease, what: str) -> Iterator[str]:
 
 
 def refusals(losses: Losses | None) -> Iterator[str]:
-    """Yield a warning with the columns whose added loss must be accepted."""
+    """Yield a warning that lists the columns whose added loss must be accepted, if any."""
     if losses is not None and losses.refused:
         yield (
-            f"{', '.join(losses.refused)} were released before in another form: you can publish"
-            " only if you accept the added loss."
+            f"{', '.join(losses.refused)} were released before in another way. You can publish "
+            "only if you accept the added loss."
         )
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry]) -> Losses:
-    """Compose the draws of a release with all earlier releases."""
+    """Return the losses of columns by earlier releases, and with the draws of a new release."""
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     ends = [
         (losses(left, beside=draws), Unbounded.of(left, beside=draws)),

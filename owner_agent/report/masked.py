@@ -50,7 +50,7 @@ def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report on a masked table. Its JSON and its brief form name no single record."""
+    """Return the report on a masked table. Its JSON and its summary identify no single record."""
     chosen = now.chosen
     table, losses = chosen.table, losses_by(now)
     advice, influence = chosen.recommendation, now.masked.influence
@@ -101,8 +101,8 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         Section(
             sentences=[
                 Sentence(
-                    "This page shows your true values as pictures. It is private: do not copy it to"
-                    " others. It is never sent.",
+                    "This page shows your true values as pictures, so it is private. It is never "
+                    "sent. Do not give copies to others.",
                     "private",
                     brief=False,
                 )
@@ -129,13 +129,17 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         ),
     ]
     if losses is not None:
-        sections.append(losses.section("Sums do not include masked columns, which have no bound."))
+        sections.append(
+            losses.section(
+                "Sums of epsilons do not include masked columns, which have no privacy bound."
+            )
+        )
     foot = "The JSON file next to this page has the same numbers."
     return Report("what masking would release", sections, numbers, foot)
 
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
-    """Yield cautions that no measure covers: losses, omitted records, nearly true values."""
+    """Yield cautions that no measure expresses: losses, omitted records, and nearly true values."""
     yield from now.masked.warnings
     advice = now.chosen.recommendation
     if advice is not None:
@@ -171,7 +175,6 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
 
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:
-    """Yield pictures of the strongest relationships, true records above masked records."""
     shown, true = now.chosen.table.unchanged, now.chosen.table.confidential
     masked = numeric_table(true.names, now.masked.matrix)
     versions = [("original", shown.beside(true)), ("masked", shown.beside(masked))]
@@ -186,7 +189,7 @@ def _pictures(now: PreparedMask) -> Iterator[Section]:
 
 
 def _rows(measures: Measures, group: str) -> list[Row]:
-    """Return the measures of a group, with alarms first."""
+    """Return the measures of a group, those that raise an alarm first."""
     found = [asdict(row) for row in measures if row.group == group]
     return sorted(found, key=lambda row: not row["alarm"])
 
@@ -212,7 +215,7 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, and at least `FIRST`."""
+    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, but at least `FIRST`."""
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []
@@ -231,7 +234,6 @@ def named_records(now: PreparedMask) -> list[Row]:
 
 
 def _named(now: PreparedMask) -> Iterator[Section]:
-    """Yield the section that names records, shown on pages only."""
     influence, rows = now.masked.influence, named_records(now)
     if influence is None or not rows:
         return
@@ -250,7 +252,7 @@ def _named(now: PreparedMask) -> Iterator[Section]:
     count = (
         f"These are the {len(rows)} most disclosed of {exposed:,} such records."
         if exposed > len(rows)
-        else "All other records are disclosed less."
+        else "Less is disclosed about all other records."
     )
     yield Section(
         "Most disclosed records",
@@ -271,5 +273,4 @@ def _named(now: PreparedMask) -> Iterator[Section]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON, with NaN and infinity as null."""
     return json.loads(json.dumps(value), parse_constant=lambda _constant: None)

@@ -1,4 +1,4 @@
-"""What a plan's variables and blocks reveal, and the accuracy of estimates, as JSON rows."""
+"""What a plan's variables and blocks reveal, and how accurate estimates are, as JSON rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ T = TypeVar("T")
 
 
 def bounds(loss: Amplification, within: float | None = None) -> Measures:
-    """Return the bounds for every prior; `within` is the gamma for a reader who knows the group."""
+    """Return privacy bounds that are valid for every prior, as JSON values.
+
+    `within` is the gamma against a reader who already knows the record's group.
+    """
     return {
         "gamma": finite(loss.gamma),
         "gamma_within_groups": finite(loss.gamma if within is None else within),
@@ -47,19 +50,19 @@ def bounds(loss: Amplification, within: float | None = None) -> Measures:
 
 
 def holds_sensitive(plan: PlannedSite, block: Block) -> bool:
-    """Whether a block has a sensitive variable."""
+    """Whether a block contains a sensitive variable."""
     return any(name in plan.sensitive for name in block.names)
 
 
 def together(plan: PlannedSite) -> Amplification:
-    """Return the joint bound for all sensitive variables. Raises LimitExceeded."""
+    """Return the privacy bound for all sensitive variables together. Raises LimitExceeded."""
     return Amplification.together([b for b in plan.plan.blocks if holds_sensitive(plan, b)])
 
 
 def variable_row(
     plan: PlannedSite, block: Block, name: str, records: int, limits: Measures
 ) -> Measures:
-    """Return the measures of a variable; `limits` are the bounds of its block."""
+    """Return a variable's disclosure and accuracy as a row; `limits` are its block's bounds."""
     reasons: dict[str, str] = {}
     channel: Transition | None = block.channel
     if len(block.names) > 1:
@@ -81,7 +84,10 @@ def variable_row(
 
 
 def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -> Measures:
-    """Return the joint measures of a block's variables; `limits` are the block's bounds."""
+    """Return the disclosure and accuracy of a block's variables together.
+
+    `limits` are the bounds of the block.
+    """
     reasons: dict[str, str] = {}
     channel = block.channel
     gammas = {one: gamma(one) for one in {choice.channel for choice in channel.choices}}
@@ -115,7 +121,7 @@ def _attempt(reasons: dict[str, str], name: str, compute: Callable[[], T]) -> T 
 
 
 def _guess(channel: Transition | None, reasons: dict[str, str]) -> Measures:
-    """Return the share of correct guesses by an attacker with a uniform prior."""
+    """Return how often an attacker with a uniform prior is right, without and with a report."""
     guess = None
     if channel is not None:
         guess = _attempt(reasons, "guess", lambda: attacker_accuracy(channel))
@@ -134,6 +140,7 @@ def _variable_se(block: Block, name: str, records: int) -> float:
         true, reported = (alone or block.channel).shape
         if true * reported > DECODED_ENTRIES:
             raise LimitExceeded(
-                f"An estimator over {reported:,} different reports is too large to list here."
+                f"The block has {reported:,} different reports, too many to compute the accuracy "
+                "of an estimate."
             )
     return largest_proportion_se(block, name, records)

@@ -1,4 +1,4 @@
-"""The result of a publication, and the miner's warnings, in sentences."""
+"""Sentences on the result of a publication, and on the miner's warnings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def outcome_lines(outcome: PublishOutcome) -> list[str]:
     lines = [f"Release {outcome.name} {done}: {_content(outcome)}, digest {outcome.digest[:12]}."]
     if not outcome.asked:
         lines.append(
-            "Its folder was removed from the outbox. The agent therefore did not ask whether the"
-            " miner still has the release, and could not send it again."
+            "Its folder was removed from the outbox. Therefore the agent did not ask whether the "
+            "miner still has the release, and could not send the release again."
         )
     if outcome.stale:
         lines.append(
@@ -33,7 +33,7 @@ def _content(outcome: PublishOutcome) -> str:
 
 
 def found_wrong(outcome: PublishOutcome) -> list[str]:
-    """Return the miner's warnings about a release, in sentences."""
+    """Return sentences on the problems that the miner found in a release."""
     return [*_inconsistency(outcome), *_changes(outcome)]
 
 
@@ -48,8 +48,9 @@ def _inconsistency(outcome: PublishOutcome) -> list[str]:
         (
             f"the miner finds that the reports of {', '.join(check.variables)} do not fit their"
             f" transition matrices (p = {check.p_value:.2g}). This happens to at most one in"
-            f" {1 / RATE:,.0f} releases that follow their plan. A column may have been sent without"
-            " randomization. Analysts see a warning; withdraw the release if you find the cause."
+            f" {1 / RATE:,.0f} releases that follow their plan. A column may have been sent "
+            "without randomization. Analysts see a warning. If you find a fault, withdraw the "
+            "release."
         )
     ]
 
@@ -66,8 +67,8 @@ def _changes(outcome: PublishOutcome) -> list[str]:
         (
             "the miner finds records whose reports in this release differ from earlier releases"
             f" ({', '.join(earlier)}) by the same draws: {each}. The difference reveals that these"
-            " people's values changed, which no epsilon bounds. The agent's record of its earlier"
-            " reports is incomplete: restore its state folder from your backup before you publish"
-            " again."
+            " people's values changed, which no epsilon bounds. The agent's memory of its "
+            "earlier reports is incomplete. Restore the state directory from your backup before "
+            "you publish again."
         )
     ]

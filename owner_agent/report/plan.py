@@ -1,4 +1,4 @@
-"""The report on a plan: what its release would reveal, and the accuracy of estimates."""
+"""The report on a plan: what its release would reveal, and how accurate estimates would be."""
 
 from __future__ import annotations
 
@@ -56,9 +56,11 @@ def report(
     more: Sequence[str] = (),
     central: CentralMessage | None = None,
 ) -> Report:
-    """Report on a plan for a count of records. Raises OptionError, LimitExceeded."""
+    """Return the report on a plan for a count of records. Raises OptionError, LimitExceeded."""
     if records < 1:
-        raise OptionError(f"records must be at least 1, not {records}.", where="records")
+        raise OptionError(
+            f"The count of records must be at least 1, not {records}.", where="records"
+        )
     blocks = plan.plan.blocks
     variables, rows = [], []
     for done, block in enumerate(blocks, start=1):
@@ -96,7 +98,7 @@ def report(
 
 
 def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
-    """Return the section on the study's plan, or an empty list without a plan."""
+    """Return the section on the study's plan, or an empty list without a study plan."""
     if adopted is None:
         return []
     note = (
@@ -147,8 +149,9 @@ def _summary(
     )
     lead = (
         "Computed from the plan and the number of records, for an attacker to whom all categories"
-        f" are equally likely. {besides} The plan protects the shares of a sensitive column, so the"
-        " page uses no prior from the table. You may show this page."
+        f" are equally likely. {besides} The plan also protects the shares of categories in a "
+        "sensitive column, so the page uses no shares from the table. You may show this page to "
+        "others."
     )
     sentences = [Sentence(lead, "note", brief=False)]
     sentences += [Sentence(words, "warning") for words in numbers["warnings"]]
@@ -195,9 +198,10 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     )
     meaning = (
         "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
-        " its logarithm; ∞ means that some report excludes a true value. The bounds are for the"
-        " report of the variable's own block alone. If variables depend on each other, other"
-        " blocks also reveal information; the bound on all sensitive variables, above, covers that."
+        " its logarithm; ∞ means that some report excludes a true value. Each bound is for the "
+        "report of the variable's own block. If variables depend on each other, other blocks "
+        "reveal more about the variable. The bound on all sensitive variables, above, includes "
+        "this disclosure."
     )
     more = (
         "Variables of a block have the block's gamma, which bounds their joint disclosure. Public"
@@ -219,7 +223,7 @@ def _without_interval(variables: Sequence[Row]) -> Iterator[str]:
 
 
 def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> Iterator[Section]:
-    """Yield a section on blocks of several variables and on special schemes."""
+    """Yield a section on blocks of several variables and on channels that need an explanation."""
     rows = [row for row in blocks if len(row["variables"]) > 1 or row["choices"]]
     if not rows:
         return
@@ -259,7 +263,7 @@ def _interval(half_width: float | None) -> str:
 
 
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
-    """Return a sentence for each risk that the custodian should know before approving."""
+    """Return a sentence for each risk that the custodian must know before approving a plan."""
     blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
     alone = [
         _warning(block, name, loss)
@@ -270,9 +274,9 @@ def warnings(plan: PlannedSite) -> tuple[str, ...]:
     ]
     if len(blocks) > 1 and (loss := together(plan)).grown(PRIOR) >= ALARMING:
         alone.append(
-            f"Reports of {len(blocks)} blocks together can turn a belief of {percent(PRIOR)} about"
-            f" a sensitive variable into {percent(ALARMING)} or more (gamma {loss.written_gamma}),"
-            " if their variables depend on each other."
+            f"If the variables of {len(blocks)} blocks depend on each other, the reports of "
+            f"these blocks together can turn a belief of {percent(PRIOR)} about a sensitive "
+            f"variable into {percent(ALARMING)} or more (gamma {loss.written_gamma})."
         )
     mixed = [block for block in blocks if not plan.sensitive.issuperset(block.names)]
     return (*alone, *(_mixed(plan, block) for block in mixed))
@@ -306,13 +310,13 @@ def _mixed(plan: PlannedSite, block: Block) -> str:
 def equal_column_lines(
     one_secret: Mapping[str, Sequence[str]], losses: Losses | None = None
 ) -> list[str]:
-    """Return a sentence for each randomized column that has the same values as others."""
+    """Return a sentence for each randomized column with the same values as other columns."""
     sums = {} if losses is None else {row["column"]: after(row) for row in losses.columns}
     return [
-        f"Column {column!r} and {first_few(map(repr, others))} have equal values: they are"
-        " one secret, and their losses add"
-        f"{f' to epsilon {sums[column]}' if column in sums else ''}. Withhold one of them, or"
-        " protect them in one block."
+        f"Column {column!r} and {first_few(map(repr, others))} have equal values, so they "
+        "are one secret and their losses add"
+        f"{f' to epsilon {sums[column]}' if column in sums else ''}. Omit one of these columns, "
+        "or put their variables into one block."
         for column, others in one_secret.items()
         if column < min(others)
     ]
@@ -324,7 +328,7 @@ def report_of(
     now: PreparedRecords,
     watch: StagedProgress = lambda _stage, _done, _total: None,
 ) -> Report:
-    """Return a report on publishing a site's records. Raises OptionError, LimitExceeded."""
+    """Return the report on publishing a site's records. Raises OptionError, LimitExceeded."""
     losses = losses_by(now)
     corrected = Corrected.of(now, site.file.corrections)
     more = equal_column_lines(now.one_secret, losses)
@@ -334,7 +338,7 @@ def report_of(
 
 
 def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
-    """Return the central bound of a site's only release, or the reason why it is not stated."""
+    """Return the central bound if this is a site's only release, or why the bound is not stated."""
     if site.file.peer is not None:
         return CentralMessage(unstated="peers can attribute the reports that they receive.")
     study = "" if site.file.miner is None else site.miner.study
@@ -354,14 +358,16 @@ def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Check what the miner would. Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers."""
+    """Check in advance what the miner will check. Raises BudgetExceeded, StudyPlanNotFollowed,
+    LinkageDiffers.
+    """
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
         raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)
 
 
 def separate_release_lines(site: Site) -> list[str]:
-    """Return sentences on [mask] and [share_model], whose releases have separate commands."""
+    """Return sentences on [mask] and [share_model], which are released by separate commands."""
     lines = []
     if site.file.mask is not None:
         lines.append(

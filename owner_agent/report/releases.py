@@ -1,4 +1,4 @@
-"""Earlier releases, for people and scripts: each release, and the sums of the ledger."""
+"""Summaries of the ledger for people and scripts: each release, and the loss of each column."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from pramana_core.report.report import Column, Row, Section, Table
 from pramana_core.wire.release_kinds import SHARED_TREE
 
 MASKED_NOTE = (
-    "No epsilon bounds what masked values reveal about a record, and the sums exclude them. The"
+    "No epsilon bounds what masked values reveal about a record, so the sums do not include "
+    "masked columns. The"
     " report of `owner-agent mask` describes their protection."
 )
 SHARED_NOTE = (
-    "Unless a shared tree is private, no epsilon bounds what it reveals about a record, and the"
-    " sums exclude it. `owner-agent share-model` describes the guarantees of such a tree."
+    "Unless a shared tree is private, no epsilon bounds what it reveals about a record, so the "
+    "sums do not include it. `owner-agent share-model` describes the guarantees of such a tree."
 )
 
 
 @dataclass(frozen=True)
 class LedgerSummary:
-    """The whole ledger as JSON rows, the loss of each column, and notes on the sums."""
+    """The releases of a ledger as JSON rows, the loss of each column, and notes on the sums."""
 
     releases: tuple[Row, ...]
     columns: tuple[Row, ...]
@@ -46,13 +47,13 @@ class LedgerSummary:
         ]
         notes = [MASKED_NOTE] * bool(unbounded.masked) + [SHARED_NOTE] * bool(unbounded.shared)
         notes += [
-            f"{column} has the same values as {', '.join(others)}: one secret, whose losses add."
+            f"{column} has the same values as {', '.join(others)}, so their losses add."
             for column, others in renamed(entries).items()
         ]
         return cls(tuple(map(release_row, entries)), tuple(columns), tuple(notes))
 
     def sections(self) -> list[Section]:
-        """Return the sections of a report: each release, and the losses of columns."""
+        """Return the sections of a report on the ledger: the releases, and columns' losses."""
         releases = (
             Column("prepared (UTC)", lambda row: row["prepared"][:16].replace("T", " "), False),
             Column("study", lambda row: row["study"] or row["miner"], number=False),
@@ -73,7 +74,7 @@ class LedgerSummary:
         return [
             Section("Releases", table=Table(releases, self.releases)),
             Section(
-                "Composed epsilon of all releases that may have been sent",
+                "Total epsilon of all releases that may have been sent",
                 table=Table(losses, self.columns),
             ),
             Section(sentences=self.notes),
@@ -81,7 +82,7 @@ class LedgerSummary:
 
 
 def release_row(entry: Entry) -> Row:
-    """Return a release as a row; infinite and unbounded epsilons are null."""
+    """Return a release as a JSON row; infinite and unbounded epsilons become null."""
     return {
         "prepared": entry.prepared.isoformat(),
         "changed": entry.changed.isoformat(),
@@ -110,7 +111,7 @@ def release_row(entry: Entry) -> Row:
 
 
 def how(release: Row) -> str:
-    """Return a release's protection as text: its plan, masking method, or kind of tree."""
+    """Return how a release protects records, as text: its plan, masking method, or kind of tree."""
     if release["method"] is None:
         return str(release["plan_digest"][:12])
     tree = release["kind"] == SHARED_TREE
@@ -118,14 +119,14 @@ def how(release: Row) -> str:
 
 
 def loss_of(variable: Row) -> str:
-    """Return a column's loss by one release as text."""
+    """Return a column's loss by a single release as text."""
     if variable["epsilon"] is not None:
         return loss_text(variable["epsilon"])
     return loss_text(None, ["masked"] * variable["masked"] + ["shared tree"] * variable["shared"])
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the ledger as JSON values; infinite and unbounded epsilons are null."""
+    """Return the ledger as JSON values; infinite and unbounded epsilons become null."""
     unbounded = Unbounded.of(left_draws(entries))
     return {
         "releases": [*map(release_row, entries)],
@@ -136,7 +137,7 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def new_epoch_lines(begun: NewEpoch) -> list[str]:
-    """Return the start of a new epoch in sentences."""
+    """Return sentences on a new epoch: the completed ledger, and the losses known."""
     if not begun.asked:
         lines = ["No miner was queried: this site has no miner, or has not joined its study."]
     elif not begun.counted:
@@ -153,8 +154,8 @@ def new_epoch_lines(begun: NewEpoch) -> list[str]:
             f"The audit log also lists {', '.join(begun.uncounted)}, whose loss is unknown."
         )
     lines.append(
-        "Releases to peers, to other miners or in other studies that the ledger lacks could not be"
-        " counted. From now on all records are randomized again: `owner-agent publish` shows the"
-        " added loss, and --accept-added-loss accepts it."
+        "Releases to peers, to other miners or in other studies that the ledger lacks could not "
+        "be counted. From now on, all records are randomized again. `owner-agent publish` shows "
+        "the added loss, and --accept-added-loss accepts the loss."
     )
     return lines

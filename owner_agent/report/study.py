@@ -1,4 +1,4 @@
-"""The miner's statements about the whole study, before and after a release of this site."""
+"""What the miner states about the whole study, before and after a release of this site."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ Change = tuple[Amplification | None, Amplification | None]
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """A study before and after a release of `owner`, by the study's plan or the owner's own."""
+    """A study's privacy loss before and after a release of `owner`, stated by the miner.
+
+    The release follows the study's plan or the owner's own plan.
+    """
 
     owner: str
     forecast: PrivacyForecast
@@ -47,12 +50,12 @@ class StudyForecast:
 
     @property
     def owners(self) -> str:
-        """The count of owners with reports after the release, as text."""
+        """The count of owners who will have reports in the study after the release, as text."""
         return plural(len(self.forecast.after.owners), "owner")
 
     @property
     def fact(self) -> Fact:
-        """The posterior of a 5 % belief after all reports, if each column determines the others."""
+        """How far all reports can raise a 5 % belief if each column determines the others."""
         ends = (self.forecast.before.record, self.forecast.after.record)
         before, after = (_extremes(one)[1] for one in ends)
         caption = f"upper limit to which it can grow by all reports of the study ({self.owners})"
@@ -60,11 +63,11 @@ class StudyForecast:
         return Fact(figure, caption, after.grown(PRIOR) >= ALARMING)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON values; an infinite number is null."""
+        """Return the forecast as JSON values; an infinite number becomes null."""
         return {"owner": self.owner, **self.forecast.model_dump(mode="json")}
 
     def section(self) -> Section:
-        """Return the section of a report: the losses by column, by this owner and by all."""
+        """Return the section on the study: the losses by column, by this owner and by all."""
         grows = f"{percent(PRIOR)} grows\nat most to"
         columns = (
             Column(
@@ -111,8 +114,9 @@ class StudyForecast:
             )
         if now.max_central_epsilon is not None:
             yield (
-                f"It keeps a central epsilon of {bound(now.max_central_epsilon)} at delta"
-                f" {now.central_delta:g} among {now.central_records or 0:,} records or more."
+                f"The study also limits the central epsilon to {bound(now.max_central_epsilon)}, "
+                f"at delta {now.central_delta:g} among at least {now.central_records or 0:,} "
+                "records."
             )
         if now.max_epsilon_column is not None:
             yield f"The study's budget for each column is epsilon {bound(now.max_epsilon_column)}."
@@ -129,7 +133,7 @@ _NOTE = (
 
 
 def study_sections(study: StudyForecast | str | None) -> list[Section]:
-    """Return the section on the study, or an empty list without a study."""
+    """Return the section on the study, or an empty list if the site has no study."""
     if study is None:
         return []
     if isinstance(study, StudyForecast):
@@ -142,7 +146,7 @@ def study_sections(study: StudyForecast | str | None) -> list[Section]:
 
 
 def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
-    """Return the miner's statements about the whole study, or why they are unknown."""
+    """Return the forecast for the whole study as JSON values, or the reason why it is unknown."""
     return {
         "study": study.as_dict() if isinstance(study, StudyForecast) else None,
         "study_unknown": study if isinstance(study, str) else None,
@@ -152,7 +156,10 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Return the miner's forecast, the reason for its absence, or None. Sends no record."""
+    """Return the miner's forecast for the study, or the reason for its absence. Sends no record.
+
+    Return None if the site file names no miner.
+    """
     if site.file.miner is None:
         return None
     study, draws = site.miner.study, _known_draws(site, plan)
@@ -171,7 +178,6 @@ def outlook_of(
 
 
 def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
-    """Return the identities of the newest release's draws; None without keys."""
     try:
         secrets = KeyStore(site.state).load()
     except KeyFileError:
@@ -185,7 +191,10 @@ def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
 
 @dataclass(frozen=True)
 class PeopleStatement:
-    """Whether a study's owners have the same people; `refused` if the linkage secret differs."""
+    """Whether a study's owners have the same people.
+
+    With `refused`, the miner would reject a release, because the linkage secret differs.
+    """
 
     study: str
     people: People
@@ -193,13 +202,17 @@ class PeopleStatement:
 
     @property
     def sentence(self) -> str:
-        """The statement as a sentence, with its meaning for a person's loss."""
+        """The statement as a sentence, with its consequence for a person's privacy loss."""
         statement = f"According to study {self.study}, its owners {holding(self.people)}"
         return f"{statement}: {meaning(self.people)}."
 
 
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
-    """Return the miner's statement on people and secret, or None. Sends a fingerprint only."""
+    """Return the miner's statement on people and linkage secret, the reason for its absence, or
+    None.
+
+    Sends only a fingerprint.
+    """
     if site.file.miner is None:
         return None
     study = site.miner.study
@@ -215,7 +228,7 @@ def people_of(site: Site, environment: Environment) -> PeopleStatement | str | N
 
 
 def steps_after(site: Site, environment: Environment) -> list[str]:
-    """Return the next steps in a site's study as sentences; an empty list without an answer."""
+    """Return sentences on the next steps in a site's study; empty if the miner does not answer."""
     try:
         with brief_miner(site, environment) as miner:
             study = miner.study(site.miner.study)
@@ -244,6 +257,6 @@ def _columns(moment: StudyPrivacy, owner: str) -> dict[str, Amplification | None
 
 
 def _change(change: Change, write: Callable[[Amplification], str]) -> str:
-    """Return a loss before and after as text, or once if both are equal."""
+    """Return a loss before and after a release as text, or once if both losses are equal."""
     before, after = ("no bound" if loss is None else write(loss) for loss in change)
     return after if before == after else f"{before} → {after}"

@@ -1,4 +1,4 @@
-"""The report on a tree before it is shared: its accuracy and its guarantees."""
+"""The report on a tree before its release: how accurate it is, and what it guarantees."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHORT = 4000
 
 
 def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report:
-    """Report on a tree before its release, with measures on the owner's own records."""
+    """Return the report on a tree, with measures on the owner's own records."""
     chosen = now.chosen
     required, private, losses = chosen.section.required, chosen.private, losses_by(now)
     grown = now.grown if required is not None else None
@@ -74,7 +74,9 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
         *_tree(now.tree),
     ]
     if losses is not None:
-        note = "All columns of a private tree share its one epsilon; the sums exclude other trees."
+        note = (
+            "All columns of a private tree share one epsilon. The sums do not include other trees."
+        )
         sections.append(losses.section(note))
     sections.append(
         Section(
@@ -116,13 +118,14 @@ def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
         ),
         Fact(
             percent(after["accuracy_on_own_records"]),
-            f"{right}. The tree was learned from them: on new records it will be less accurate",
+            f"{right}. The tree was learned from these records, so it will be less accurate on "
+            "new records",
         ),
     ]
     sentences = [
         Sentence(
-            "This page shows true figures of your records. It is private: do not copy it to others."
-            " It is never sent.",
+            "This page shows true counts of your records, so it is private. It is never sent. Do "
+            "not give copies to others.",
             "private",
             brief=False,
         ),
@@ -161,8 +164,9 @@ def _beyond_ranges(now: PreparedTree) -> Iterator[str]:
         beyond = int(np.count_nonzero((column.values < low) | (column.values > high)))
         if attribute.name not in declared:
             yield (
-                f"The range of {attribute.name}, {low:g} to {high:g}, is released; it is from the"
-                " table, rounded outward. Declare low and high to release nothing about the table."
+                f"The range of {attribute.name}, {low:g} to {high:g}, is released. It comes from "
+                "the table and is rounded outward. To reveal no range of the table, declare low "
+                "and high."
             )
         elif beyond:
             yield (
@@ -200,7 +204,6 @@ def _compared(numbers: Row) -> Section:
 
 
 def _tree(tree: SharedTree) -> Iterator[Section]:
-    """Yield the tree to be sent, as a picture and as text."""
     title = "The tree to be sent"
     picture = Picture(title, lambda: draw_shared_tree(tree).svg())
     yield Section(title, pictures=[picture], minor=True, brief=False)
@@ -210,7 +213,6 @@ def _tree(tree: SharedTree) -> Iterator[Section]:
 
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:
-    """Return measures of a tree on the owner's own records."""
     chosen = now.chosen
     places, leaves = tree.leaf_of(chosen.attributes), tree.leaves
     labels = np.array([leaf.label for leaf in leaves])

@@ -1,4 +1,4 @@
-"""The site file: the custodian's description of the table, and the plan built from it.
+"""The site file: the custodian's description of the table, and the plan built from the file.
 
-Nothing here reads a record: `owner_agent.table` reads the table.
+This package reads no record; `owner_agent.table` reads the table.
 """

@@ -1,4 +1,4 @@
-"""This owner's part of a study's plan, and the checks that the site file fits the plan."""
+"""The owner's part of a study's plan, and checks that the site file fits the plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = 12
 
 @dataclass(frozen=True)
 class AdoptedPlan:
-    """A study's plan and the owner who adopted it. Raises ConfigError if the owner has no part."""
+    """A study's plan and an owner who follows it. Raises ConfigError without such an owner."""
 
     plan: StudyPlan
     owner: str
@@ -41,13 +41,13 @@ class AdoptedPlan:
         if not self.plan.reports(self.owner):
             raise ConfigError(
                 f"No subset in the study plan {short(self.plan.digest)} has a variable of"
-                f" {self.owner!r}, so this owner would report nothing.",
+                f" {self.owner!r}, so this owner would have nothing to report.",
                 where="study_plan",
                 remedy="Ask for a plan designed with this owner's variables.",
             )
 
     def part(self, variables: Mapping[str, Variable]) -> Block:
-        """Return the block of the owner's part, with its own variables. Raises ConfigError."""
+        """Return the block that this owner reports, with its own variables. Raises ConfigError."""
         part = self.plan.block(self.owner)
         mistakes = [
             f"{v.name!r} is missing"
@@ -61,12 +61,13 @@ class AdoptedPlan:
                 "The site file's variables differ from those of the study plan"
                 f" {short(self.plan.digest)}: {'; '.join(mistakes)}.",
                 where="variables",
-                remedy="Use the plan's names, and its categories in the plan's order.",
+                remedy="Use the variables' names as in the plan, and their categories in the "
+                "plan's order.",
             )
         return Block(tuple(variables[v.name] for v in part.variables), part.channel)
 
     def require_followed(self, plan: Plan) -> None:
-        """Check that no other variable adds to the loss of the study's plan. Raises ConfigError."""
+        """Check that a plan of the site adds no loss to the study's plan. Raises ConfigError."""
         departures = list(self.plan.departures(self.owner, plan))
         if departures:
             raise ConfigError(
@@ -88,7 +89,8 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
             f" {short(section.digest)}.",
             where="study_plan.digest",
             remedy="Ask the study's operator. If you approve this plan, write its digest into the"
-            " site file. Another plan randomizes anew, which adds to the loss of earlier releases.",
+            " site file. Under another plan, reports are drawn anew, and the loss adds to the "
+            "loss by earlier releases.",
         )
     return AdoptedPlan(plan, owner)
 
@@ -117,7 +119,7 @@ def short(digest: str) -> str:
 
 
 def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
-    """Return a plan's statements about an owner as JSON values; infinity becomes null."""
+    """Return what a study's plan means for an owner, as JSON values; infinity becomes null."""
     if adopted is None:
         return None
     plan, owner = adopted.plan, adopted.owner
@@ -132,7 +134,7 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
 
 
 def study_sentences(adopted: AdoptedPlan) -> Iterator[str]:
-    """Yield a plan's statements about an owner as sentences."""
+    """Yield sentences on what a study's plan means for an owner."""
     plan, owner = adopted.plan, adopted.owner
     names = [name for name, _ in plan.owners]
     whole, own = plan.amplification, plan.loss_at(owner)

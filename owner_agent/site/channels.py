@@ -1,4 +1,6 @@
-"""The channels of a site file, and their transition matrices. Raises ChannelError."""
+"""The channels in a site file, and their transition matrices. An invalid one raises
+ChannelError.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ from pramana_core.errors import ChannelError, OptionError, UnknownCategory, Unkn
 
 
 class ChannelSpec(Section):
-    """The base of all channel descriptions: frozen, and unknown keys are errors."""
+    """The base class of channel descriptions. Instances are frozen, and unknown keys are errors."""
 
     one_of: ClassVar[tuple[str, ...]] = ()
     """Alternative keys; a channel has exactly one."""
@@ -72,20 +74,20 @@ class Amplified(ChannelSpec):
 
 
 class Replacing(Amplified):
-    """A channel composed of symmetric ones, also set by `p`, the probability of replacement."""
+    """A channel composed of symmetric channels. `p` is the probability of a replacement."""
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma", "epsilon")
     p: Finite | None = None
 
     def symmetric(self, size: int) -> Symmetric:
-        """Return the channel over `size` categories. Raises ChannelError."""
+        """Return the symmetric channel over `size` categories. Raises ChannelError."""
         if self.p is not None:
             return Symmetric.from_probability(size, self.p)
         return Symmetric.from_gamma(size, self.amplification)
 
 
 class SymmetricSpec(Replacing):
-    """Keep a category, or change to any other with equal probability (Ma 2.1, FRAPP eq. 13)."""
+    """Keep a category, or change to any other with equal chance (Ma 2.1, FRAPP eq. 13)."""
 
     kind: Literal["symmetric"]
 
@@ -107,23 +109,25 @@ class GammaDiagonalSpec(Amplified):
 
 
 class RandomGammaDiagonalSpec(ChannelSpec):
-    """A matrix drawn for every record (RAN-GD, FRAPP 4); `share` is alpha over gamma x."""
+    """A different matrix for every record (RAN-GD, FRAPP 4). `share` is alpha / (gamma x)."""
 
     kind: Literal["random-gamma-diagonal"]
     gamma: Finite
     share: Finite = 0.5
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over the variables' product. Also raises OptionError."""
+        """Return the channel over the variables' product. Raises ChannelError, OptionError."""
         size = Domain(variables).size
         require_at_most(EXPRESSIBLE, size)
         return RandomSymmetric.around_gamma(size, self.gamma, self.share)
 
 
 class CyclicSpec(ChannelSpec):
-    """Ma's schemes for three categories: to the next with `p1`, to the one after it with `p2`.
+    """Ma's schemes for three categories: change to the next one with `p1`, to the one after with
+    `p2`.
 
-    With two categories, the first becomes the second with `p1`, and the second the first with `p2`.
+    For two categories, `p1` is the probability of changing the first to the second, and `p2` of
+    changing the second to the first.
     """
 
     kind: Literal["binary", "ternary"]
@@ -137,7 +141,7 @@ class CyclicSpec(ChannelSpec):
 
 
 class MatrixSpec(ChannelSpec):
-    """Any matrix: row l lists the probabilities of each report if category l is true."""
+    """Any matrix. Row l lists the probabilities of all reports if l is the true category."""
 
     kind: Literal["matrix"]
     rows: tuple[tuple[Finite, ...], ...]
@@ -150,7 +154,10 @@ class MatrixSpec(ChannelSpec):
 
 
 class GroupedSpec(Replacing):
-    """Groups: as `symmetric` inside each; a joint block's categories are written `"male*high"`."""
+    """Groups of categories, with a symmetric channel inside each group.
+
+    A category of a joint block is written like `"male*high"`.
+    """
 
     kind: Literal["grouped"]
     groups: tuple[tuple[str, ...], ...]
@@ -169,31 +176,33 @@ class GroupedSpec(Replacing):
         missed = [category for category in codes if not times[category]]
         if twice or missed or not all(self.groups):
             raise ChannelError(
-                "The groups must be nonempty and contain each category exactly once; they"
-                f" repeat {len(twice)} categories [{first_few(map(repr, twice))}] and"
-                f" lack {len(missed)} [{first_few(map(repr, missed))}].",
+                "The groups must be nonempty and contain each category exactly once; "
+                f"{len(twice)} categories [{first_few(map(repr, twice))}] are repeated and "
+                f"{len(missed)} [{first_few(map(repr, missed))}] are missing.",
                 where="groups",
-                remedy="Put every category into one group.",
+                remedy="Put every category into exactly one group.",
             )
 
 
 class SubsetSpec(Amplified):
-    """Report a subset, more often one that contains the true category (Ye and Barg)."""
+    """Report a subset of the categories. It contains the true category with a higher probability
+    than in a uniform choice (Ye and Barg).
+    """
 
     kind: Literal["subset"]
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel of one variable."""
+        """Return the channel of a single variable. Raises ChannelError."""
         if len(variables) > 1:
             raise ChannelError(
-                f"A subset channel randomizes one variable; the block has {len(variables)}.",
+                f"A subset channel randomizes one variable, but the block has {len(variables)}.",
                 remedy="Give each variable a separate subset channel; the gammas multiply.",
             )
         return SubsetSelection.from_gamma(variables[0].size, self.amplification)
 
 
 class MaskSpec(ChannelSpec):
-    """MASK: each category of one variable is an item, reported unchanged with `p` (FRAPP 7)."""
+    """MASK: each category is an item, reported unchanged with probability `p` (FRAPP 7)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
     kind: Literal["mask"]
@@ -201,10 +210,10 @@ class MaskSpec(ChannelSpec):
     gamma: Finite | None = None
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel of one variable."""
+        """Return the channel of a single variable. Raises ChannelError."""
         if len(variables) > 1:
             raise ChannelError(
-                f"A MASK channel randomizes one variable; the block has {len(variables)}.",
+                f"A MASK channel randomizes one variable, but the block has {len(variables)}.",
                 remedy="Give each variable a separate MASK channel; the gammas multiply.",
             )
         if self.p is not None:
@@ -213,7 +222,10 @@ class MaskSpec(ChannelSpec):
 
 
 class CutAndPasteSpec(ChannelSpec):
-    """Keep at most `keep` of a record's items; insert others with chance `rho` (FRAPP eq. 12)."""
+    """Keep at most `keep` of a record's items, and insert each other item with probability `rho`.
+
+    The source is FRAPP eq. 12.
+    """
 
     one_of: ClassVar[tuple[str, ...]] = ("rho", "gamma")
     kind: Literal["cut-and-paste"]
@@ -233,8 +245,9 @@ class CutAndPasteSpec(ChannelSpec):
 class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
-    `size` selects all subsets of that many variables; `weights` are probabilities of subsets. With
-    `report` = "subset", subsets of many combinations use subset selection where that is better.
+    `size` selects all subsets of that many variables. `weights` are the probabilities of the
+    subsets. With `report` = "subset", a subset of many combinations is reported by subset selection
+    where that is more accurate.
     """
 
     kind: Literal["sampled"]
@@ -319,7 +332,8 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
     units = [high - low for low, high in itertools.pairwise([0, *bounds])]
     if 0 in units:
         raise ChannelError(
-            f"A weight of {weights[units.index(0)]:.6g} is below 2^-32 and cannot be published.",
+            f"A weight of {weights[units.index(0)]:.6g} is too small; the smallest weight "
+            "allowed is 2^-32.",
             where="weights",
             remedy="Increase the weight, or remove the subset.",
         )
@@ -342,7 +356,7 @@ AnyChannel = Annotated[
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of every combination of categories, named `a*b`. Raises ChannelError."""
+    """Return the code of each combination of categories, named `a*b`. Raises ChannelError."""
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
     codes = {label: code for code, label in enumerate(written)}
@@ -351,13 +365,13 @@ def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
         raise ChannelError(
             f"{len(twice)} names denote more than one combination of categories, such as"
             f" {twice[:1]}.",
-            remedy="Rename categories of the joint block that contain a star.",
+            remedy="Rename the categories of the joint block whose names contain a star.",
         )
     return codes
 
 
 def require_known(named: list[str], codes: dict[str, int], where: str) -> None:
-    """Check that categories exist. Raises UnknownCategory with the unknown ones."""
+    """Check that the named categories exist. Raises UnknownCategory, which lists unknown ones."""
     unknown = [category for category in named if category not in codes]
     if unknown:
         raise UnknownCategory(
@@ -367,13 +381,13 @@ def require_known(named: list[str], codes: dict[str, int], where: str) -> None:
 
 
 def require_size(size: int, variables: tuple[Variable, ...]) -> None:
-    """Check that variables have `size` combinations. Raises ChannelError."""
+    """Check that variables have `size` combinations of categories. Raises ChannelError."""
     wanted = Domain(variables).size
     if wanted != size:
         require_at_most(LISTED, wanted)
         raise ChannelError(
             f"The channel is for {size} categories, but the variables have {wanted}.",
-            remedy="Define a channel with one row per category.",
+            remedy="Define a channel for this count of categories.",
         )
 
 
@@ -383,11 +397,11 @@ COUNTABLE = MIXTURE_CELLS, "a block allows"
 
 
 def require_at_most(limit: tuple[int, str], size: int) -> None:
-    """Check that the combinations of categories are within a limit. Raises ChannelError."""
+    """Check that a block has at most `limit` combinations of categories. Raises ChannelError."""
     if size > limit[0]:
         raise ChannelError(
-            f"The block has {size} combinations of categories, more than the {limit[0]} that"
-            f" {limit[1]}.",
+            f"The block has {size} combinations of categories, but {limit[0]} is the most that "
+            f"{limit[1]}.",
             remedy='Use kind = "gamma-diagonal" or "sampled", which need no list, or reduce the'
             " variables of the block.",
         )

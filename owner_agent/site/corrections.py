@@ -1,4 +1,4 @@
-"""The custodian's choices for corrected records, apart from the modules that apply them."""
+"""The custodian's choices for corrected records, without the code that applies the choices."""
 
 from typing import Literal
 

@@ -18,7 +18,8 @@ AUTO = "auto"
 class TellSection(ColumnSection):
     """A column sent unchanged: numbers, or the listed categories.
 
-    `missing` is the category of empty cells; `reveals` names confidential columns it may reveal.
+    `missing` is the category that empty cells get. `reveals` lists confidential columns that this
+    column is allowed to reveal.
     """
 
     categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None
@@ -34,10 +35,10 @@ class TellSection(ColumnSection):
 class MaskSection(Section):
     """Masking: the confidential columns, all numeric, and the columns sent unchanged.
 
-    `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's.
-    `max_leverage` bounds a record's influence on its own masked value. `max_told` bounds the
-    disclosed share of the variance that the unchanged columns do not explain. Records with empty
-    cells are errors ("refuse") or omitted and counted ("drop").
+    `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's options.
+    `max_leverage` limits the influence of a record on its own masked value. `max_told` limits how
+    much of the variance not explained by unchanged columns is disclosed. Records with empty cells
+    are errors ("refuse") or omitted and counted ("drop").
     """
 
     confidential: Annotated[tuple[ColumnName, ...], Field(min_length=1)]
@@ -72,13 +73,15 @@ class MaskSection(Section):
             if self.method != AUTO:
                 self.options_of(self.method)
             elif self.options:
-                raise ValueError('options need a named method, not "auto"')
+                raise ValueError(
+                    'options require the name of a method; remove them, or replace "auto"'
+                )
         except OptionError as error:
             raise ValueError(error.message) from None
         return self
 
     def options_of(self, name: str) -> dict[str, Any]:
-        """Return the options for running a method. Raises OptionError."""
+        """Return all options for running a masking method. Raises OptionError."""
         # The methods load scipy, which most site files do not need.
         from pramana_core.mask.catalogue import METHODS
         from pramana_core.mask.core.masked import method_of
@@ -100,21 +103,21 @@ class MaskSection(Section):
             takes = ", ".join(method.options) or "none"
             meant = did_you_mean(unknown[:1], method.options)
             raise OptionError(
-                f"method {name!r} has no option {unknown[0]!r}{meant}; its options: {takes}"
+                f"method {name!r} has no option {unknown[0]!r}{meant}; its options are {takes}"
             )
         return given
 
 
 def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]) -> list[str]:
-    """Return the conflicts of the section with the rest of the site file."""
+    """Return sentences on the conflicts between this section and the rest of the site file."""
     found = [
         f"mask: column {name!r} is the record id and is never sent"
         for name in section.columns
         if name == record_id
     ]
     found += [
-        f"mask: column {name!r} is confidential, but a variable also reads it: it would be"
-        " released in two forms"
+        f"mask: column {name!r} is confidential, but a variable also reads it, so it would be "
+        "released in two forms"
         for name in section.confidential
         if name in read
     ]

@@ -1,4 +1,4 @@
-"""Error messages for site files: every mistake, with its position."""
+"""Error messages for site files, with every mistake and its position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAY = re.compile(r"(literal|dict|tuple|list|function-after)\[.*\]|constrained-\
 
 
 class Inconsistent(ValueError):
-    """Contradictions within a file, each a sentence."""
+    """Contradictions within a file, one sentence each."""
 
     def __init__(self, mistakes: Sequence[str]):
         super().__init__("; ".join(mistakes))
@@ -56,7 +56,7 @@ def _sentences(
 
 
 def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return all mistakes except lists that are too short because of mistakes inside them."""
+    """Return all mistakes except lists that are too short because of mistakes in their items."""
     found = error.errors()
     inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
     return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
@@ -73,7 +73,7 @@ def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Return a location counted from 1: `variables[2].channel.p` is the second variable's."""
+    """Return the text of a position, counted from 1, such as `variables[2].channel.p`."""
     place = ""
     for part, in_file in _parts(location):
         if not in_file:
@@ -86,7 +86,7 @@ def place_of(location: tuple[int | str, ...]) -> str:
 
 
 def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
-    """Yield the parts of a location, and whether each is in the file."""
+    """Yield the parts of a position, and whether each occurs in the file."""
     for above, part in itertools.pairwise(("", *location)):
         way = isinstance(part, str) and _WAY.fullmatch(part)
         yield part, not (above == "channel" or way)

@@ -1,4 +1,6 @@
-"""The plan of a site file: the only way to a plan, so every sensitive variable is protected."""
+"""Building the plan of a site file. No other code builds one, so every sensitive variable is
+protected.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,8 @@ from pramana_core.wire.channels import PlanMessage
 
 @dataclass(frozen=True)
 class PlannedSite:
-    """A site's variables and its plan, which protects every sensitive variable.
-
-    Raises UnprotectedVariable if a sensitive variable would be sent unchanged or could be inferred.
+    """A site's variables and its plan, which protects every sensitive variable. Raises
+    UnprotectedVariable if a sensitive variable would be sent unchanged or can be inferred.
     """
 
     variables: dict[str, Variable]
@@ -59,7 +60,8 @@ def planned(site: Site) -> PlannedSite:
             " file names no study plan.",
             where=waiting[0],
             remedy="If the study has a plan, `owner-agent join` fetches it; otherwise `owner-agent"
-            " design` proposes channels. `owner-agent check` can check the table meanwhile.",
+            " design` proposes channels. You can already check the table with `owner-agent "
+            "check`.",
         )
     for section in site.file.variables:
         try:
@@ -94,7 +96,7 @@ def planned(site: Site) -> PlannedSite:
 
 
 def awaiting_plan(site: Site) -> tuple[str, ...]:
-    """Return the sensitive variables, if the file does not say how to randomize any of them."""
+    """Return the sensitive variables if none of them has a channel and there is no study plan."""
     file = site.file
     planned = file.study_plan is not None or file.blocks
     if planned or any(v.sensitive and v.channel is not None for v in file.variables):
@@ -103,7 +105,7 @@ def awaiting_plan(site: Site) -> tuple[str, ...]:
 
 
 def without_protection(site: Site) -> Site:
-    """Return a copy of a site for reading its table. Do not release anything by it."""
+    """Return a copy of a site for reading its table only. Do not release data by it."""
     bare = {"channel": None, "sensitive": False}
     sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
     left = {"variables": sections, "blocks": (), "study_plan": None}
@@ -121,7 +123,7 @@ def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[Pra
 
 
 def raise_together(problems: list[PramanaError]) -> None:
-    """Raise a single problem, or one error of the first problem's class that lists them all."""
+    """Raise the only problem, or an error of the first problem's class that lists all problems."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -132,7 +134,7 @@ def raise_together(problems: list[PramanaError]) -> None:
 
 
 def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
-    """Return a variable's categories, perhaps from its list file. Raises ConfigError."""
+    """Return a variable's categories, from the site file or a list file. Raises ConfigError."""
     if section.cuts is not None:
         labels = interval_labels(section.cuts)
         return (*labels, section.missing) if section.missing is not None else labels
@@ -145,14 +147,15 @@ def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
             f"Variable {section.name!r} has categories that are empty, have surrounding spaces or"
             " differ only in their Unicode encoding.",
             where=section.name,
-            remedy="Remove the spaces around categories. Cells are compared without them.",
+            remedy="Remove the spaces around categories. Cells are compared without surrounding "
+            "spaces.",
         )
     if section.missing is not None and section.missing not in categories:
         raise ConfigError(
-            f"Variable {section.name!r} counts empty cells as {section.missing!r}, which is not"
-            " in its categories.",
+            f"Variable {section.name!r} counts empty cells as {section.missing!r}, which is not "
+            "one of its categories.",
             where=section.name,
-            remedy="Add that category to the list.",
+            remedy="Add this category to the list.",
         )
     return tuple(categories)
 
@@ -173,7 +176,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, at the position of its first variable in the file."""
+    """Yield each block's names and channel, in the order of first variables in the file."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)
@@ -183,7 +186,7 @@ def _groupings(
         if section.name in agreed:
             if section.channel is not None:
                 raise ConfigError(
-                    f"Both the site file and the study plan have a channel of {section.name!r}.",
+                    f"Both the site file and the study plan have a channel for {section.name!r}.",
                     where=section.name,
                     remedy="Remove the channel from the site file; `owner-agent plan` shows the"
                     " plan's channel.",
@@ -231,7 +234,6 @@ def _block(
 
 
 def _sendable(plan: Plan) -> Plan:
-    """Return a plan that fits the limits of a release. Raises PlanError."""
     try:
         PlanMessage.from_plan(plan)
     except ValidationError as error:

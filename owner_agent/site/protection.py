@@ -1,4 +1,4 @@
-"""Checks that a plan protects sensitive columns, and that its channels allow estimation."""
+"""Checks that a plan protects sensitive columns, and that its reports allow estimates."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Codes = npt.NDArray[np.intp]
 def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     """Check that a block randomizes each of its sensitive variables. Raises UnprotectedVariable.
 
-    A channel with a fixed report for each category does not protect. Neither does a channel under
-    which every possible report of some true cell proves the variable's value. In a sampled block,
-    every subset must protect.
+    A channel with a fixed report for each category does not protect. Nor does a channel that gives
+    some true cell only reports that prove the variable's value. In a sampled block, every subset
+    must protect.
     """
     if parts := [*_different(block, sensitive), *_split_product(block)]:
         for part in parts:
@@ -49,8 +49,9 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
             )
         if revealed := _revealed(block, name):
             raise UnprotectedVariable(
-                f"Variable {name!r} is sensitive but its reports reveal it: records with"
-                f" {first_few(map(repr, revealed))} always get reports that only they can get.",
+                f"Variable {name!r} is sensitive but its reports reveal it: records with "
+                f"{first_few(map(repr, revealed))} always get reports that no other records can "
+                "get.",
                 where=name,
                 remedy="Choose a channel in which several categories share their reports. Merge a"
                 " group of one category into another group. Or set sensitive = false.",
@@ -58,7 +59,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
 
 
 def share_proven(block: Block, name: str) -> float:
-    """Return the largest probability, over true cells, that a report proves a variable's value."""
+    """Return the probability that a report proves a variable's value, for the worst true cell."""
     if choices := block.channel.choices:
         axis = block.names.index(name)
         return sum(
@@ -73,7 +74,7 @@ def share_proven(block: Block, name: str) -> float:
 
 
 def _revealed(block: Block, name: str) -> tuple[str, ...]:
-    """Return the categories of a variable that every report of some true cell proves."""
+    """Return the categories with a true cell for which every report proves the variable's value."""
     certain = _proven_units(block, name) == RESOLUTION
     categories = next(v.categories for v in block.variables if v.name == name)
     if certain.size == 1:
@@ -83,7 +84,7 @@ def _revealed(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return each true cell's chance, in units of 2^-32, of a report that proves a variable."""
+    """Return each true cell's probability, in units of 2^-32, of a report that proves the value."""
     # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
     # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel
@@ -93,14 +94,14 @@ def _proven_units(block: Block, name: str) -> Units:
 
 
 def _values(block: Block, name: str) -> Codes:
-    """Return the code of a variable in each combination of its block, shape (K,)."""
+    """Return the code of a variable in each of its block's K combinations of categories."""
     shape = tuple(v.size for v in block.variables)
     return np.unravel_index(np.arange(block.channel.shape[0]), shape)[block.names.index(name)]
 
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return, for each true cell, the chance in units of 2^-32 that its report proves `values`."""
+    """Return each true cell's probability, in units of 2^-32, of a report that proves `values`."""
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
@@ -125,7 +126,7 @@ def _(channel: Identity, values: Codes) -> Units:  # noqa: ARG001 - dispatched b
 
 @_proven.register
 def _(channel: Symmetric, values: Codes) -> Units:
-    """Compute without listing the matrix, since all true cells are alike."""
+    """Compute without listing the matrix, because the probability is equal for all true cells."""
     proven = np.zeros(len(values), dtype=np.int64)
     _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) == 1 or channel.deterministic:
@@ -141,8 +142,8 @@ def _(channel: Symmetric, values: Codes) -> Units:
 def require_estimable(block: Block) -> None:
     """Check that reports distinguish all true cells. Raises SingularChannel, PlanError.
 
-    In a sampled block this applies to every subset; in a block reported by items, to every
-    variable.
+    In a sampled block, the check applies to every subset. In a block whose variables are reported
+    item by item, it applies to every variable.
     """
     for part in _estimated_parts(block):
         true, reported = part.channel.shape
@@ -152,20 +153,20 @@ def require_estimable(block: Block) -> None:
                 f"The channel of {part.name!r} is singular ({true} x {reported}, condition number"
                 f" above {CONDITION_LIMIT:.0e}): its reports allow no estimates.",
                 where=block.name,
-                remedy="Choose a larger gamma, or change the rows so that no row is a mixture of"
-                " other rows.",
+                remedy="Choose a larger gamma, or change the matrix so that no row is a mixture "
+                "of other rows.",
             )
 
 
 def _estimated_parts(block: Block) -> list[Block]:
-    """Return the blocks whose channels must be invertible."""
+    """Return the parts of a block that estimates invert, each as a block."""
     if block.channel.choices:
         reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
         if missed and not isinstance(block.channel, Coordinated):
             raise PlanError(
-                f"No subset of block {block.name!r} has {missed}, which would therefore never be"
-                " reported.",
+                f"No subset of block {block.name!r} contains {missed}, so these variables would "
+                "never be reported.",
                 where=block.name,
                 remedy="Add every variable to a subset, or remove it from the block.",
             )
@@ -177,12 +178,12 @@ def _estimated_parts(block: Block) -> list[Block]:
 
 
 def _split_product(block: Block) -> list[Block]:
-    """Return each channel of a product as a block with its variables; empty for other channels."""
+    """Return each channel of a product as a block; an empty list for other channels."""
     return [Block(block.variables[places], channel) for places, channel in block.channel.factors]
 
 
 def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
-    """Return the distinct choices of a sampled block as blocks."""
+    """Return the subsets of a sampled block as blocks, without repeating equal ones."""
     found: dict[tuple[object, ...], Choice] = {}
     for choice in block.channel.choices:
         own = [block.variables[axis] for axis in choice.axes]
@@ -192,5 +193,4 @@ def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Bl
 
 
 def _subset(block: Block, choice: Choice) -> Block:
-    """Return a choice of a sampled block as a block."""
     return Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)

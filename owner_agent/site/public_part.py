@@ -1,7 +1,7 @@
-"""The public part of a site file, from which other owners plan a study together.
+"""The public part of a site file, with which several owners plan a study together.
 
-It contains the owner's name and the sensitive variables with their categories, and nothing else.
-Its digest reveals later changes.
+It contains the owner's name and the sensitive variables with their categories, and nothing else. A
+digest in the file reveals later changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class PublicVariable(Section):
 
 
 class PublicPart(Section):
-    """An owner's disclosure for planning a study, with a SHA-256 digest of the other fields."""
+    """The part of a site file that an owner discloses for planning a study.
+
+    Its digest is SHA-256 of the other fields.
+    """
 
     owner: Name
     digest: Sha256
@@ -45,7 +48,8 @@ class PublicPart(Section):
         sensitive = [v.name for v in site.file.variables if v.sensitive]
         if not sensitive:
             raise ConfigError(
-                "The site file has no sensitive variable, so it has no part in a study's plan.",
+                "The site file has no sensitive variable, so there is nothing that a study's "
+                "plan could randomize.",
                 where="variables",
                 remedy="Columns that are not sensitive are sent unchanged and need no plan.",
             )
@@ -66,21 +70,22 @@ class PublicPart(Section):
         )
 
     def domain_variables(self) -> tuple[Variable, ...]:
-        """Return the variables. Raises DomainError for invalid categories."""
+        """Return the variables of the plan. Raises DomainError for invalid categories."""
         return tuple(Variable(v.name, v.categories) for v in self.variables)
 
 
 def place_of_part(site: Path, owner: str) -> Path:
-    """Return the default path of a site file's public part.
+    """Return the default path for the public part of a site file.
 
-    A site file not called `site.toml` determines the name, as several may be in one folder.
+    The path includes the site file's name unless it is `site.toml`, because a folder may contain
+    several site files.
     """
     name = owner if site.name == "site.toml" else site.stem
     return site.with_name(f"{name}.public.toml")
 
 
 def read_part(path: Path) -> PublicPart:
-    """Read an unchanged public part. Raises ConfigError."""
+    """Read a public part after checking that it was not changed. Raises ConfigError."""
     absent = "Ask the owner for the file that `owner-agent init` or `public-part` wrote."
     content = read_toml(path, "public part", absent)
     if "table" in content or "record_id" in content:

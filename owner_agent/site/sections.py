@@ -1,4 +1,4 @@
-"""The base of the site file's sections, and the sections about miner, peers and study plan."""
+"""The base class of the site file's sections, and the sections on miner, peers and study plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Section(BaseModel):
 
 
 def require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
-    """Check a column's categories and its category of empty cells. Raises ValueError."""
+    """Check a column's list of categories, and that it contains `missing`. Raises ValueError."""
     if len(set(listed)) < len(listed):
         raise ValueError(f"column {column!r} lists a category twice")
     if missing is not None and missing not in listed:
@@ -32,7 +32,7 @@ def require_listed_once(column: str, listed: tuple[str, ...], missing: str | Non
 
 
 class ColumnSection(Section):
-    """A column, written as a section or as its name alone."""
+    """A column, written as a section or only as its name."""
 
     column: ColumnName
 
@@ -43,7 +43,9 @@ class ColumnSection(Section):
 
 
 class MinerSection(Section):
-    """`[miner]`: the destination of releases. By default, http is allowed on this machine only."""
+    """`[miner]`: the destination of releases. Without `allow_insecure`, http is allowed only for a
+    miner on this machine.
+    """
 
     url: str
     study: Name
@@ -68,7 +70,7 @@ class MinerSection(Section):
 
 
 class KnownPeer(Section):
-    """An owner that may take part in sessions: its certificate and its address."""
+    """An owner that may take part in sessions, with its certificate and its address."""
 
     name: Name
     certificate: Annotated[str, StringConstraints(min_length=1)]
@@ -78,7 +80,9 @@ class KnownPeer(Section):
     def _encrypted_address(self) -> Self:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname:
-            raise ValueError(f"{self.url!r} is not an https address; owners connect by TLS")
+            raise ValueError(
+                f"{self.url!r} is not an https address, which connections between owners require"
+            )
         if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
             raise ValueError("the address must consist of a host and a port only")
         return self
@@ -87,8 +91,9 @@ class KnownPeer(Section):
 class PeerSection(Section):
     """`[peer]`: learning without a miner.
 
-    `smallest_count` is the smallest count allowed in a cell of a shared family's table. `groupings`
-    limits the tables of its columns that may be disclosed exactly in a study.
+    `smallest_count` is the smallest count of records allowed in a cell of a table that shared
+    parameters reveal. `groupings` limits how many such tables of this owner's columns may be
+    disclosed in a study.
     """
 
     study: Name
@@ -103,7 +108,7 @@ class PeerSection(Section):
 
     @property
     def address(self) -> tuple[str, int]:
-        """The host and port to listen on."""
+        """The host and port on which the agent listens."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
 
@@ -115,7 +120,7 @@ class PeerSection(Section):
 
 
 class StudyPlanSection(Section):
-    """`[study_plan]`: the file of the study's plan, and the approved digest (default: any)."""
+    """`[study_plan]`: the file of the study's plan, and the approved digest (by default, any)."""
 
     file: Annotated[str, StringConstraints(min_length=1)]
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None

@@ -81,8 +81,8 @@ class VariableSection(Section):
             return self
         if self.missing is not None:
             raise ValueError(
-                f"a variable with missing cannot have representatives, because {self.missing!r},"
-                " the category of empty cells, has no number"
+                "a variable with the key missing cannot have representatives, because the "
+                f"category of empty cells, {self.missing!r}, has no number"
             )
         # A list in a separate file is counted when it is read.
         given = self.categories or ("",) * (len(self.cuts or ()) + 1)
@@ -94,7 +94,7 @@ class VariableSection(Section):
 
 
 class BlockSection(Section):
-    """Variables randomized together by one channel over the product of their categories."""
+    """Variables that one channel randomizes together, over the product of their categories."""
 
     variables: Annotated[tuple[Label, ...], Field(min_length=2)]
     channel: AnyChannel
@@ -103,10 +103,10 @@ class BlockSection(Section):
 class SiteFile(Section):
     """The content of `site.toml`.
 
-    `corrections` chooses the reports of records whose values changed after their first report: the
-    first reports, or new draws of all records. Without a choice, such a release is an error. With
-    `study_plan`, the owner's part of that plan replaces `blocks`. `mask` describes masked columns,
-    and `share_model` a tree. A file needs variables or one of these two sections.
+    `corrections` selects the reports of records whose values changed after their first report: the
+    first reports, or new draws of all records. Without this choice, a release with such records is
+    an error. With `study_plan`, the owner's part of that plan replaces `blocks`. `mask` describes
+    masked columns, and `share_model` a tree. A file needs variables or one of these two sections.
     """
 
     owner: Name
@@ -139,8 +139,8 @@ class SiteFile(Section):
             mistakes += sharing_mistakes(share, self.record_id, read, confidential)
         if not self.variables and mask is None and share is None:
             mistakes.append(
-                "missing key variables: without variables, [mask] or [share_model], nothing can be"
-                " released"
+                "the file has neither variables nor [mask] nor [share_model], so nothing can be "
+                "released"
             )
         if self.record_id in (*self.decimal_commas, *self.dates_as_years):
             mistakes.append(
@@ -148,8 +148,8 @@ class SiteFile(Section):
             )
         if is_database(self.table) != (self.query is not None):
             mistakes.append(
-                "query, a table's name or a SELECT, is required for a database and only for a"
-                " database"
+                "query (a table's name or a SELECT) is required for a database and not allowed "
+                "for a file"
             )
         if is_database(self.table):
             if HAS_PASSWORD.search(self.table):
@@ -160,14 +160,16 @@ class SiteFile(Section):
         elif not self.table.lower().endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
-            mistakes.append(f"peer.known names {self.owner!r}, the owner of this file")
+            mistakes.append(
+                f"peer.known names {self.owner!r}, the owner of this file; list only other owners"
+            )
         if mistakes:
             raise Inconsistent(mistakes)
         return self
 
 
 class Site(BaseModel):
-    """A site file, with the folder of its relative paths."""
+    """A site file and the folder to which its paths are relative."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -207,7 +209,7 @@ class Site(BaseModel):
 
     @property
     def tls_files(self) -> TlsFiles:
-        """The certificate files for connections to the miner. Raises ConfigError as `miner`."""
+        """The certificate files for calling the miner. Raises ConfigError without [miner]."""
         return self.miner.tls_files(self.folder)
 
     @property
@@ -217,13 +219,15 @@ class Site(BaseModel):
 
     @property
     def share_model(self) -> ShareModelSection:
-        """The columns of a shared tree, and its options. Raises ConfigError without the section."""
+        """The columns and options of a shared tree. Raises ConfigError without the section."""
         wanted = "with target, attributes and requirement"
         return _required(self.file.share_model, "share_model", wanted)
 
     @property
     def peer(self) -> PeerSection:
-        """The study and the owners for learning without a miner. Raises ConfigError without it."""
+        """The study and owners for learning without a miner. Raises ConfigError without the
+        section.
+        """
         return _required(self.file.peer, "peer", "with the study and the known peers")
 
 
@@ -247,7 +251,7 @@ def load_site(path: Path) -> Site:
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
-    """Return the content of a TOML file written by people. Raises ConfigError."""
+    """Return the content of a TOML file that a person wrote. Raises ConfigError."""
     try:
         return tomllib.loads(read_text(path))
     except OSError as error:
@@ -265,7 +269,7 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
 
 
 def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
-    """Validate the content of a site file. Raises ConfigError."""
+    """Validate the content of a site file and return the site. Raises ConfigError."""
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
@@ -281,7 +285,7 @@ def _column_mistakes(site: SiteFile) -> list[str]:
     mistakes = [f"two variables have the name {n!r}" for n in repeated_in(names)]
     # Two draws of one sensitive value would be sent: their losses add, unnoticed by the plan.
     mistakes += [
-        f"column {s!r} is read by more than one variable; its value would be reported twice"
+        f"column {s!r} is read by more than one variable, so its values would be reported twice"
         for s in repeated_in(sources)
     ]
     mistakes += [
@@ -308,7 +312,7 @@ def _block_mistakes(site: SiteFile) -> list[str]:
         for n in named
         if n not in known
     ]
-    mistakes += [f"variable {n!r} is in blocks more than once" for n in repeated_in(named)]
+    mistakes += [f"variable {n!r} is listed in blocks more than once" for n in repeated_in(named)]
     mistakes += [
         f"variable {n!r} is in a block and has a separate channel; keep one of them"
         for n in dict.fromkeys(named)

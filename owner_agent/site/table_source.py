@@ -1,4 +1,4 @@
-"""The location of a table and the format of its text, as detected by `init` or configured."""
+"""The location of a table and the format of its text, either detected by `init` or configured."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def is_database(table: str) -> bool:
 
 
 def located(database: str, folder: Path, start: Path | None = None) -> str:
-    """Return an address with its SQLite file resolved from `folder`, or relative to `start`."""
+    """Return a database's address with its SQLite file resolved from `folder`.
+
+    With `start`, the file's path is relative to `start`.
+    """
     file = database.removeprefix("sqlite:///")
     if file == database:
         return database

@@ -38,7 +38,10 @@ class TargetSection(Section):
 
 
 class AttributeSection(ColumnSection):
-    """An attribute of a tree: a range of numbers, or categories; `missing` is for empty cells."""
+    """An attribute of a tree: a range of numbers, or categories.
+
+    `missing` is the category that empty cells get.
+    """
 
     low: Finite | None = None
     high: Finite | None = None
@@ -48,14 +51,14 @@ class AttributeSection(ColumnSection):
 
     @property
     def declared(self) -> bool:
-        """Whether the possible values are declared here instead of read from the table."""
+        """Whether the site file lists the possible values, so they are not read from the table."""
         return self.categories is not None or self.low is not None
 
     @model_validator(mode="after")
     def _of_one_type(self) -> Self:
         numbers = self.low is not None or self.high is not None or self.whole
         if (self.low is None) != (self.high is None):
-            raise ValueError(f"the range of column {self.column!r} needs low and high")
+            raise ValueError(f"the range of column {self.column!r} needs both low and high")
         if self.categories is None:
             if self.missing is not None:
                 raise ValueError(f"column {self.column!r} has missing but no list of categories")
@@ -82,10 +85,10 @@ class AttributeSection(ColumnSection):
 class RequirementSection(Section):
     """The requirement for every path: `k` records, diversity of classes by `c` and `l`, or both.
 
-    `counts` selects the counts for judging diversity: "exact" counts of all classes, or "hits" and
-    misses, as the tree publishes them. A split is made only if all its parts meet the requirement.
-    On car, nursery, adult and a clinic, this predicts at least as well as growing first, then
-    pruning.
+    Diversity is computed from "exact" counts of all classes, or from "hits" and misses, as the tree
+    publishes them (`counts`). A split is made only if all its parts meet the requirement. On car,
+    nursery, adult and a clinic, the resulting trees predict at least as well as trees that are
+    grown first and then pruned.
     """
 
     k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
@@ -95,7 +98,7 @@ class RequirementSection(Section):
 
     @property
     def required(self) -> Requirement:
-        """The requirement. Raises OptionError."""
+        """The requirement in the form that the learner uses. Raises OptionError."""
         return Requirement(k=self.k, c=self.c, l=self.l, exact=self.counts == "exact")
 
     @model_validator(mode="after")
@@ -108,14 +111,15 @@ class RequirementSection(Section):
 
 
 class GrowthSection(Section):
-    """The limits of the tree's growth."""
+    """The limits for growing the tree."""
 
     max_depth: Annotated[int, Field(ge=1, le=100, strict=True)] | None = None
     min_leaf: Annotated[int, Field(ge=1, strict=True)] = 1
 
 
 class PrivateSection(Section):
-    """A differentially private tree: its `epsilon`, for the replacement of one record by another.
+    """A differentially private tree. `epsilon` bounds the effect of replacing one record by
+    another.
 
     `depth` is the largest count of splits on a path.
     """
@@ -125,12 +129,12 @@ class PrivateSection(Section):
 
 
 class ShareModelSection(Section):
-    """A decision tree to be released instead of records.
+    """A decision tree that is released instead of records.
 
-    `requirement` applies to each path; "none" must be explicit. `tell` selects the counts in a
-    leaf: records of its class and others ("hits"), or records of each class ("distribution"). A
-    `private` tree needs no requirement, but declared ranges. Records with empty cells are errors
-    ("refuse") or omitted and counted ("drop").
+    `requirement` applies to each path; "none" must be written explicitly. `tell` selects the counts
+    published for a leaf: records of its class and of others ("hits"), or records of each class
+    ("distribution"). A `private` tree has no requirement, but needs declared ranges. Records with
+    empty cells are errors ("refuse") or omitted and counted ("drop").
     """
 
     target: TargetSection
@@ -143,12 +147,12 @@ class ShareModelSection(Section):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the tree is learned from; the class is last."""
+        """The columns that the tree is learned from; the class is the last one."""
         return (*(attribute.column for attribute in self.attributes), self.target.column)
 
     @property
     def required(self) -> RequirementSection | None:
-        """The requirement for each path, or None."""
+        """The requirement for each path, or None if there is no requirement."""
         return self.requirement if isinstance(self.requirement, RequirementSection) else None
 
     @model_validator(mode="after")
@@ -170,7 +174,8 @@ class ShareModelSection(Section):
             )
         if required is not None and required.l is not None and required.l > classes:
             raise ValueError(
-                f"l = {required.l} requires more classes than the {classes} of the target"
+                f"l = {required.l} requires at least that many classes, but the target has "
+                f"{classes}"
             )
         return self
 
@@ -198,22 +203,22 @@ def sharing_mistakes(
     read: dict[str, bool],
     confidential: Collection[str] = (),
 ) -> list[str]:
-    """Return the conflicts of the section with the rest of the site file."""
+    """Return sentences on the conflicts between this section and the rest of the site file."""
     found = [
         f"share_model: column {name!r} is the record id, which a tree must not use"
         for name in section.columns
         if name == record_id
     ]
     found += [
-        f"share_model: column {name!r} is also masked; it would be released in two forms"
+        f"share_model: column {name!r} is also masked, so it would be released in two forms"
         for name in section.columns
         if name in confidential
     ]
     # A private tree's epsilon adds to a randomization's; other trees have no bound to add.
     if section.private is None:
         found += [
-            f"share_model: column {name!r} is also randomized by a variable; it would be released"
-            " in two forms, one of them without a bound"
+            f"share_model: column {name!r} is also randomized by a variable, so it would be "
+            "released in two forms, one of them without a privacy bound"
             for name in section.columns
             if read.get(name)
         ]

@@ -1,4 +1,4 @@
-"""Writing site files, and sections of them, in a layout for people."""
+"""Writing site files, and sections of them, in a readable layout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDTH = 100
 
 
 def toml(content: Mapping[str, Any], *comments: str) -> str:
-    """Return TOML that parses as `content`, after comments, with short values inline."""
+    """Return TOML text with the given content, after comments; short values are written inline."""
     document = tomlkit.document()
     for comment in comments:
         document.add(tomlkit.comment(comment))
@@ -67,7 +67,7 @@ def _fits(key: str, item: Item) -> bool:
 
 @dataclass(frozen=True)
 class ExtendedSite:
-    """A site file with changed sections, validated but not written yet."""
+    """A site file with changed sections, which is validated but not written yet."""
 
     path: Path
     text: str
@@ -81,10 +81,11 @@ class ExtendedSite:
         sections: Mapping[str, Any],
         variables: Mapping[str, Mapping[str, Any] | None] | None = None,
     ) -> ExtendedSite:
-        """Replace or add sections of a site file; the other text is unchanged.
+        """Replace or add sections of a site file, without changing other text.
 
-        `variables` maps names to changed keys (None removes a key), or to None to remove the
-        variable. Empty sections are removed. Raises ConfigError if the result is invalid.
+        `variables` maps the name of a variable to its changed keys, in which None removes a key, or
+        to None to remove the variable. Empty sections are removed. Raises ConfigError if the result
+        is invalid.
         """
         before, changes = read_text(path), dict(variables or {})
         kept = "".join(_kept(before, sections, changes)).rstrip() + "\n"
@@ -104,12 +105,12 @@ class ExtendedSite:
 
     @property
     def diff(self) -> str:
-        """The changed lines."""
+        """The changed lines, in the form of a unified diff."""
         old, new = self.before.splitlines(), self.text.splitlines()
         return "\n".join(difflib.unified_diff(old, new, "now", "then", n=1, lineterm=""))
 
     def write(self) -> None:
-        """Replace the file atomically, with the same access rights. Raises OptionError."""
+        """Replace the file atomically, and keep its access rights. Raises OptionError."""
         mode = self.path.stat().st_mode & 0o777
         try:
             with replacing(self.path.resolve()) as file:
@@ -128,7 +129,7 @@ _HEADER = re.compile(r"(?m)^(?:#.*\n)*\[\[?([\w-]+)\]\]?[ \t]*(?:#.*)?$")
 def _kept(
     text: str, sections: Collection[str], variables: dict[str, Mapping[str, Any] | None]
 ) -> Iterator[str]:
-    """Yield the unchanged parts of a site file; remove changed entries from `variables`."""
+    """Yield the unchanged parts of a site file; remove the entries found from `variables`."""
     found = list(_HEADER.finditer(text))
     ends = [header.start() for header in found] + [len(text)]
     yield text[: ends[0]]

@@ -1,4 +1,4 @@
-"""The agent's audit log of releases and uses of keys and tokens, without secrets or columns."""
+"""The agent's audit log: releases, and uses of keys and tokens, without secrets or data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_TEXT = 200
 
 @contextmanager
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
-    """Log an action once it is done. Without disk space, do not begin it. Raises StateError."""
+    """Log an action after it succeeds. Without disk space, raise StateError beforehand."""
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     with log.room():
         yield
@@ -28,7 +28,6 @@ def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[Non
 
 
 def _who() -> str:
-    """Return the system user's name, or an empty string if it is unknown."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

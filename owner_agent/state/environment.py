@@ -20,7 +20,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class WaitingTimes:
-    """How long an agent waits for others, and how often it repeats actions, in seconds."""
+    """How many seconds an agent waits for the miner and for owners, and how often it retries."""
 
     work: float = 600.0  # for another owner's answer that takes work, if no session file sets it
     connect: float = 10.0  # to connect to another owner, if no session file sets it
@@ -37,7 +37,7 @@ class WaitingTimes:
 
 @dataclass(frozen=True)
 class Environment:
-    """Transport, clock, waiting times and randomness, replaceable; the default is the network."""
+    """The agent's network transport, clock, waiting times and randomness, replaceable in tests."""
 
     transport: httpx.BaseTransport | None = None
     sleep: Callable[[float], None] = time.sleep

@@ -1,6 +1,7 @@
 """The two secrets of an owner, `draw` and `linkage`, in files that only the owner can read.
 
-The `draw` key never leaves the site. All owners of a study share `linkage`, and nobody else has it.
+The `draw` key never leaves the site. The `linkage` secret is shared by all owners of a study and by
+nobody else.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ EXAMPLE_KEY = bytes(range(KEY_LENGTH))
 _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
 _HOW_TO_GET: dict[KeyName, str] = {
     "draw": "Run `owner-agent keys create`.",
-    "linkage": "Run `owner-agent keys import linkage FILE` with the owners' secret. The first"
-    " owner runs `owner-agent keys create --linkage` instead.",
+    "linkage": "Run `owner-agent keys import linkage FILE` with the secret of the other owners. "
+    "If you are the first owner, run `owner-agent keys create --linkage` instead.",
 }
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """Both secrets, omitted from every printed form. Raises KeyFileError for a weak secret."""
+    """Both secrets of an owner. Printed forms omit them. Raises KeyFileError for a weak secret."""
 
     draw: bytes = field(repr=False)
     linkage: bytes = field(repr=False)
@@ -49,7 +50,7 @@ class Secrets:
         if self.draw == self.linkage:
             raise KeyFileError(
                 "The draw key and the linkage secret are the same bytes.",
-                remedy="Other owners know the linkage secret. Make a separate draw key.",
+                remedy="Other owners know the linkage secret, so create a separate draw key.",
             )
 
     def __copy__(self) -> Self:
@@ -72,7 +73,9 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
 
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
-    """Return HMAC-SHA-256 of a study by a linkage secret: equal among owners who share it."""
+    """Return HMAC-SHA-256 of a study by a linkage secret; owners who share the secret
+    compare it.
+    """
     message = b"pramana/linkage-fingerprint/1\x00" + study.encode()
     return hmac.new(secret, message, hashlib.sha256).hexdigest()
 
@@ -88,7 +91,9 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def find(self, name: KeyName) -> bytes | None:
-        """Return a secret, or None if missing. Raises KeyFileError if weak or open to others."""
+        """Return a secret, or None if it is missing. Raises KeyFileError if the secret is weak or
+        other users can read the file.
+        """
         path = self.path(name)
         return self._read(path) if path.exists() else None
 
@@ -114,13 +119,14 @@ class KeyStore:
         return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
     def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, with temporary ones for a preview in place of missing ones."""
+        """Return both secrets, for previews; a temporary secret replaces each missing one."""
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
     def load_alone(self) -> Secrets:
-        """Return both secrets, a missing linkage secret as derived from the draw key: records
-        are not linked. Raises KeyFileError."""
+        """Return both secrets. Derive a missing linkage secret from the draw key, so the records
+        cannot be linked to other owners' records. Raises KeyFileError.
+        """
         draw = self.load_draw()
         alone = hmac.new(draw, b"pramana/linkage-alone/1", hashlib.sha256).digest()
         return Secrets(draw, self.find("linkage") or alone)
@@ -142,22 +148,22 @@ class KeyStore:
             raise KeyFileError(
                 f"The {_MEANING[name]} {self.path(name)} exists already and was not changed.",
                 where=str(self.path(name)),
-                remedy="Keep it. Another key would randomize the same records a second time, which"
-                " reveals more.",
+                remedy="Keep the existing secret. Another one would randomize the same records a "
+                "second time, which reveals more.",
             ) from None
 
     def create(self, name: KeyName, random_bytes: Callable[[int], bytes]) -> None:
-        """Create a new secret. Raises KeyFileError if it exists."""
+        """Create a secret that does not exist yet. Raises KeyFileError."""
         self.add(name, random_bytes(KEY_LENGTH))
 
     def know_draw(self) -> None:
-        """Record the draw key, if it exists, in the ledger. Raises KeyFileError."""
+        """Record the draw key in the ledger if the key exists. Raises KeyFileError."""
         if (known := self.fingerprints()["draw"]) is not None:
             know_draw_key(self.state, known)
 
     @property
     def unknown_draw(self) -> str | None:
-        """The fingerprint of the current draw key if the ledger does not list it, or None."""
+        """The fingerprint of the draw key if the ledger does not list the key; otherwise None."""
         found = self.fingerprints()["draw"]
         return None if found is None or knows_draw_key(self.state, found) else found
 
@@ -166,7 +172,7 @@ class KeyStore:
         save(target, self.read("linkage").hex().encode() + b"\n", "file")
 
     def linkage_fingerprint(self, study: str) -> str | None:
-        """Return the linkage secret's fingerprint for a miner, or None without a secret."""
+        """Return the linkage secret's fingerprint for a miner, or None if the secret is missing."""
         secret = self.find("linkage")
         return None if secret is None else linkage_fingerprint(secret, study)
 
@@ -177,11 +183,11 @@ class KeyStore:
 
 
 def read_key(path: Path) -> bytes:
-    """Return the secret in a text file of 64 hexadecimal digits. Raises KeyFileError."""
+    """Return the secret in a text file with 64 hexadecimal digits. Raises KeyFileError."""
     text = read_secret(path)
     if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         raise KeyFileError(
-            f"The key file {path} does not contain {KEY_LENGTH} bytes.",
+            f"The key file {path} does not contain a key of {KEY_LENGTH} bytes.",
             where=str(path),
             remedy="The file must contain 64 hexadecimal digits.",
         )

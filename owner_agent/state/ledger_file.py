@@ -1,7 +1,7 @@
-"""The ledger's file, which a state directory has from its first secret on, unless it was lost.
+"""The file of the ledger. A state directory has it from its first secret on, unless it was lost.
 
-The ledger lists the fingerprints of the draw keys created with it. An unlisted key may have been
-copied here and used elsewhere.
+The ledger lists the fingerprints of the draw keys created with it. A key that is not listed may
+have been copied here after use elsewhere.
 """
 
 from __future__ import annotations
@@ -53,14 +53,15 @@ TRACES = (
 """Files and folders that the agent writes only after it has created the ledger."""
 
 WAYS_OUT = (
-    "Restore the state directory from your backup, with all files in their latest state. Without a"
-    " backup, run `owner-agent new-epoch`: it enters the releases that the miner has into the"
-    " ledger and makes all later draws new and independent, so that their epsilons add."
+    "Restore the state directory from your backup, with all files in their latest state. Without "
+    "a backup, run `owner-agent new-epoch`. The command enters the miner's list of your releases "
+    "into the ledger. It also makes all later draws independent of earlier ones, so their "
+    "epsilons add."
 )
 
 
 def state_directory(state: Path) -> Path:
-    """Create and return a state directory, with a ledger unless it has traces of a lost ledger."""
+    """Create and return a state directory, with a ledger unless an earlier ledger was lost."""
     private_directory(state)
     if not traces(state):
         begin_ledger(state)
@@ -68,7 +69,7 @@ def state_directory(state: Path) -> Path:
 
 
 def begin_ledger(state: Path) -> None:
-    """Create the ledger if it is missing, whatever else exists. Raises StorageFull."""
+    """Create the ledger if it is missing, even if an earlier one was lost. Raises StorageFull."""
     if has_ledger(state):
         return
     private_directory(state)
@@ -81,18 +82,18 @@ def begin_ledger(state: Path) -> None:
 
 
 def require_ledger(state: Path) -> None:
-    """Check that a state directory has its ledger. Raises HistoryLost."""
+    """Check that the ledger of a state directory was not lost. Raises HistoryLost."""
     if not has_ledger(state) and (found := traces(state)):
         raise HistoryLost(
-            f"The ledger {state / LEDGER} is missing, although {state} has {', '.join(found)}:"
-            " the record of what this site released, and by which draws, is lost.",
+            f"The ledger {state / LEDGER} is missing, although {state} has {', '.join(found)}. "
+            "The record of this site's releases and their draws is lost.",
             where=str(state / LEDGER),
             remedy=WAYS_OUT,
         )
 
 
 def traces(state: Path) -> list[str]:
-    """Return the names in a state directory that only an earlier use can have created."""
+    """Return the names in a state directory that show that it was used before."""
     found = ((name, state / name) for name in TRACES)
     return [name for name, at in found if (any(at.iterdir()) if at.is_dir() else at.exists())]
 
@@ -105,7 +106,7 @@ def has_ledger(state: Path) -> bool:
 
 @contextmanager
 def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
-    """Open the ledger as one durable transaction. Raises StoreCorrupt or StorageFull."""
+    """Open the ledger for one durable transaction. Raises StoreCorrupt or StorageFull."""
     path = state / LEDGER
     try:
         with (
@@ -135,14 +136,14 @@ def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
 
 
 def know_draw_key(state: Path, fingerprint: str) -> None:
-    """Record a new draw key in the ledger. A lost ledger is not created again."""
+    """Record a new draw key in the ledger, but do not create a lost ledger again."""
     if has_ledger(state):
         with ledger_transaction(state) as ledger:
             ledger.execute("INSERT OR IGNORE INTO draw_keys VALUES (?)", [fingerprint])
 
 
 def knows_draw_key(state: Path, fingerprint: str) -> bool:
-    """Whether the current ledger lists a draw key."""
+    """Whether the ledger lists a draw key."""
     if not has_ledger(state):
         return False
     with ledger_transaction(state) as ledger:

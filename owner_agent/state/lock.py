@@ -1,4 +1,4 @@
-"""The lock that admits one publication at a time per state directory, across processes."""
+"""A lock across processes, so that a state directory has one publication at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pramana_core.full_disks import storing
 
 @contextmanager
 def publishing_alone(state: Path) -> Iterator[None]:
-    """Hold the state directory's lock. Raises Conflict if another publication is running."""
+    """Hold the lock of a state directory. Raises Conflict if another publication is running."""
     path = state_directory(state) / "publish.lock"
     with storing("a file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
@@ -27,7 +27,7 @@ def publishing_alone(state: Path) -> Iterator[None]:
             raise Conflict(
                 "Another publication of this site is running.",
                 where=str(path),
-                remedy="Wait until it ends.",
+                remedy="Wait until the other publication ends.",
             ) from None
         yield
     finally:

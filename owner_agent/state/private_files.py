@@ -1,4 +1,6 @@
-"""Private files of an owner: readable by nobody else, written durably and as a whole."""
+"""Private files of an owner, which nobody else can read. They are written durably and as
+a whole.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ COMMON_MODE = 0o666
 
 
 def private_directory(path: Path) -> Path:
-    """Create a directory for its owner alone. Raises KeyFileError if others may enter it."""
+    """Create a directory for its owner alone. Raises KeyFileError if others can enter it."""
     with storing("a folder", path):
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     refuse_if_open_to_others(path, f"chmod 700 {path}")
@@ -29,7 +31,7 @@ def private_directory(path: Path) -> Path:
 
 
 def refuse_if_open_to_others(path: Path, repair: str) -> None:
-    """Check that neither group nor others have access to a path. Raises KeyFileError."""
+    """Check that no other user has access to a path. Raises KeyFileError."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise KeyFileError(
@@ -40,7 +42,7 @@ def refuse_if_open_to_others(path: Path, repair: str) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """Return the secret in a file: one word of printable ASCII. Raises KeyFileError."""
+    """Return the secret in a file, a single word of printable ASCII. Raises KeyFileError."""
     try:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = path.read_text(encoding="ascii").strip()
@@ -61,7 +63,9 @@ _SECRET = re.compile(r"[!-~]+")
 
 
 def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
-    """Write a file that a person named, unless it has this content already. Raises OptionError."""
+    """Write a file to a path that a person chose; accept an existing file with the same content.
+    Raises OptionError.
+    """
     try:
         write_new(path, content, mode)
     except FileExistsError:
@@ -82,7 +86,7 @@ def require_absent(path: Path, where: str) -> None:
 
 
 def write_new(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file that must not exist yet, durably. Raises FileExistsError, StorageFull."""
+    """Write a file durably. Raises FileExistsError if it exists, and StorageFull."""
     with storing("a file", path):
         temporary = _temporary(path)
         write_durably(temporary, content, mode)
@@ -102,7 +106,7 @@ def write_replacing(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a private file that durably replaces an earlier one once it is complete."""
+    """Open a private file for writing. Once complete, it durably replaces an earlier file."""
     with storing("a file", path):
         temporary = _temporary(path)
         with _durable(temporary, FILE_MODE) as file:
@@ -112,14 +116,14 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_durably(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file in a folder that is synced later. Raises FileExistsError, StorageFull."""
+    """Write a file whose folder the caller syncs later. Raises FileExistsError, StorageFull."""
     with storing("a file", path), _durable(path, mode) as file:
         file.write(content)
 
 
 @contextmanager
 def _durable(path: Path, mode: int) -> Iterator[IO[bytes]]:
-    """Open a file that must not exist yet. Sync it to disk, or remove it after an error."""
+    """Open a new file. Sync it to disk at the end, or remove it after an error."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -132,7 +136,7 @@ def _durable(path: Path, mode: int) -> Iterator[IO[bytes]]:
 
 
 def sync_directory(path: Path) -> None:
-    """Sync the names in a directory to disk."""
+    """Sync a directory to disk, so that new and renamed files in it last."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Columns in unnamed private files, which vanish if the process ends."""
+"""Columns in unnamed private files, which vanish when the process ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ScratchFile:
         return made
 
     def read(self, at: int, into: npt.NDArray[np.uint8]) -> None:
-        """Fill an array with the bytes from offset `at` on. Raises ValueError if too few exist."""
+        """Fill an array with bytes from offset `at` on. Raises ValueError if there are too few."""
         view = into.data
         while len(view):
             read = os.preadv(self._file.fileno(), [view], at)
@@ -50,7 +50,7 @@ class ScratchFile:
             view, at = view[read:], at + read
 
     def write(self, at: int, values: npt.NDArray[np.uint8]) -> None:
-        """Write bytes from offset `at` on. Raises StorageFull."""
+        """Write bytes, starting at offset `at`. Raises StorageFull."""
         view = values.data
         with storing(_WHAT, self._folder):
             while len(view):
@@ -70,7 +70,7 @@ class ScratchColumn:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
+        """The data type of the values."""
         return self._dtype
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class ScratchColumn:
         return self._length
 
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
-        """Return a slice of the values, in memory. The values must have been written."""
+        """Return a slice of the values, read into memory. The values must have been written."""
         start, stop = self._bounds(rows)
         values = np.empty(stop - start, dtype=self._dtype)
         self._file.read(self._place(start), values.view(np.uint8))

@@ -1,4 +1,6 @@
-"""The certificate files of connections to a miner: trusted authorities and the client's own."""
+"""The certificate files for connections to a miner: trusted authorities and a client
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """PEM files: a miner's trusted authorities, and a client certificate with its key."""
+    """PEM files: the authorities trusted for the miner, and a client certificate with its key."""
 
     ca_file: Path | None = None
     client_certificate: Path | None = None
     client_key: Path | None = None
 
     def __post_init__(self) -> None:
-        """Check that a key has a certificate. Raises ConfigError."""
+        """Check that a client key is given only with a client certificate. Raises ConfigError."""
         if self.client_key is not None and self.client_certificate is None:
             raise ConfigError(
                 "client_key is given without client_certificate.",
@@ -31,7 +33,7 @@ class TlsFiles:
             )
 
     def verify(self) -> ssl.SSLContext | bool:
-        """Return httpx's `verify` argument. Raises ConfigError or KeyFileError."""
+        """Return the `verify` argument for httpx. Raises ConfigError or KeyFileError."""
         if self == TlsFiles():
             return True
         import ssl

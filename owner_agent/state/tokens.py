@@ -18,11 +18,11 @@ class TokenStore:
     state: Path
 
     def path(self, study: str) -> Path:
-        """Return the path of a study's token."""
+        """Return the path of the token for a study."""
         return self.state / "tokens" / f"{study}.token"
 
     def save(self, study: str, token: str, end: datetime | None = None) -> None:
-        """Store a token and the time of its end, replacing an earlier one."""
+        """Store the token for a study and the time when it expires, replacing an earlier one."""
         state_directory(self.state)
         private_directory(self.path(study).parent)
         (self.state / "tokens" / f"{study}.end").unlink(missing_ok=True)
@@ -31,12 +31,12 @@ class TokenStore:
             write_replacing(self.state / "tokens" / f"{study}.end", end.isoformat().encode())
 
     def end(self, study: str) -> datetime | None:
-        """Return the time of a token's end, or None if it is unknown. Raises KeyFileError."""
+        """Return the time when a token expires, or None if it is unknown. Raises KeyFileError."""
         path = self.state / "tokens" / f"{study}.end"
         return datetime.fromisoformat(read_secret(path)) if path.exists() else None
 
     def load(self, study: str) -> str:
-        """Return the token of a study. Raises Unauthenticated or KeyFileError."""
+        """Return the token for a study. Raises Unauthenticated or KeyFileError."""
         path = self.path(study)
         if not path.exists():
             raise Unauthenticated(

@@ -1,4 +1,4 @@
-"""The table: its columns as text, their codes, and predictions.
+"""The table: its columns as text, the codes of its values, and predictions for its records.
 
 `owner_agent.site` selects the columns and their categories.
 """

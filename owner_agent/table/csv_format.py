@@ -1,4 +1,4 @@
-"""The format of a CSV file: encoding, separator, decimal sign, and the position of faults."""
+"""The format of a CSV file: encoding, separator and decimal sign. Finds faults in the file."""
 
 from __future__ import annotations
 
@@ -67,9 +67,8 @@ class CsvFormat:
         return cls(found, separator, line is not None, blanks)
 
     def rows(self, path: Path) -> Iterator[list[str]]:
-        """Yield the rows of a file, the header first, without empty lines.
-
-        Raises OSError, UnicodeDecodeError, csv.Error.
+        """Yield the rows of a file, the header first; skip empty lines. Raises OSError,
+        UnicodeDecodeError, csv.Error.
         """
         with opened(path) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             if self.declared:
@@ -81,13 +80,15 @@ class CsvFormat:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file, decompressed if its name ends in .gz."""
+    """Open a file for reading bytes; decompress it if its name ends in .gz."""
     packed = path.name.lower().endswith(".gz")
     return cast("BinaryIO", gzip.open(path) if packed else path.open("rb"))
 
 
 def _separator(start: str) -> str:
-    """Return the separator with most rows as wide as the header, or each other below a title."""
+    """Return the separator that makes most rows as wide as the header or, if the first row is a
+    title, as wide as one another.
+    """
 
     def score(separator: str) -> tuple[int, int, int]:
         text = io.StringIO(start, newline="")
@@ -104,9 +105,8 @@ def _separator(start: str) -> str:
 
 
 def find_encoding(path: Path) -> str:
-    """Return an encoding that decodes the whole of a file without a byte order mark.
-
-    Raises OSError, EOFError.
+    """Return an encoding that decodes a whole file that has no byte order mark. Raises OSError,
+    EOFError.
     """
     with opened(path) as file:
         start = file.read(_START)
@@ -132,9 +132,10 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def has_decimal_commas(column: pa.Array, separator: str) -> bool:
-    """Whether all numbers of a column have decimal commas, judged by its nonempty cells.
+    """Whether all nonempty cells of a column are numbers, written with decimal commas.
 
-    With commas as separators, 1,234 may be a thousand: one cell must have another count of digits.
+    In a file with commas as separators, 1,234 may mean a thousand. There, at least one cell must
+    have a comma that cannot separate thousands.
     """
     cells = pc.filter(column, pc.not_equal(column, ""))
     commas = pc.match_substring(cells, ",")
@@ -147,7 +148,7 @@ def has_decimal_commas(column: pa.Array, separator: str) -> bool:
 
 
 def with_points(cells: pa.Array) -> pa.Array:
-    """Return cells with decimal commas converted to points: 1.234,5 becomes 1234.5."""
+    """Return cells with decimal points instead of decimal commas, so 1.234,5 becomes 1234.5."""
     if not pc.any(pc.match_substring_regex(cells, "^[+-]?[0-9.]*[,.][0-9]+$")).as_py():
         return cells
     grouped = pc.match_substring_regex(cells, _GROUPED)
@@ -156,7 +157,7 @@ def with_points(cells: pa.Array) -> pa.Array:
 
 
 def fault(source: TableSource, reason: str = "") -> TableError:
-    """Return the first fault of a CSV file, with line and column, or else the `reason`."""
+    """Return an error for the first fault of a CSV file, or for the `reason` if none is found."""
     try:
         found = find_fault(source)
     except (OSError, EOFError, LookupError, zlib.error):
@@ -169,13 +170,13 @@ def fault(source: TableSource, reason: str = "") -> TableError:
 
 
 def find_fault(source: TableSource) -> TableError | None:
-    """Return the first fault of a CSV file, or None; quotes no cell. Raises OSError."""
+    """Return the first fault of a CSV file, or None. The error quotes no cell. Raises OSError."""
     path = source.path
     with opened(path) as file:
         content = file.read()
     if suffix := next((s for mark, s in _OTHER_FORMATS.items() if content.startswith(mark)), None):
         return TableError(
-            f"The table {path} is not a CSV file: it begins as a {suffix} file.",
+            f"The table {path} is not a CSV file. Its first bytes are those of a {suffix} file.",
             where=str(path),
             remedy=f"Rename the file so that its name ends in {suffix}.",
         )
@@ -212,7 +213,7 @@ def find_fault(source: TableSource) -> TableError | None:
 
 
 def _first_fault(text: str, form: CsvFormat) -> tuple[int, int, int] | None:
-    """Return the first fault: (line, cells, header width) of a row, or (line, column, 0)."""
+    """Return the first fault: (line, cells, header width), or (line, column, 0) for a quote."""
     sign = re.escape(form.separator)
     cell = re.compile(rf'( *"(?:[^"]|"")*" *|(?! *")[^{sign}\r\n]*)({sign}|\r\n|\r|\n|\Z)')
     place, line, width = 0, 1, 0

@@ -1,4 +1,4 @@
-"""Reading a table from a PostgreSQL or SQLite database, in one transaction."""
+"""Reading a table from a PostgreSQL or SQLite database in one transaction."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ def database_columns(source: TableSource) -> list[str]:
 def database_rows(
     source: TableSource, columns: Sequence[str], rows: int
 ) -> Iterator[Sequence[Sequence[Any]]]:
-    """Yield the values of columns in the order of record ids, at most `rows` rows at a time.
+    """Yield the values of columns, sorted by record id, at most `rows` rows at a time.
 
-    One read-only transaction reads a single state of the database. Raises TableError, OptionError.
+    All rows are read in one read-only transaction, so they are consistent. Raises TableError,
+    OptionError.
     """
     import sqlalchemy
 
@@ -47,7 +48,6 @@ def database_rows(
 
 
 def _selected(source: TableSource) -> FromClause:
-    """Return the table or query that a source names."""
     import sqlalchemy
 
     if _TABLE_NAME.fullmatch(source.query):
@@ -58,7 +58,7 @@ def _selected(source: TableSource) -> FromClause:
 
 @contextmanager
 def _connection(source: TableSource) -> Iterator[Connection]:
-    """Open a read-only transaction. Database errors, which may quote cells, are not passed on."""
+    """Open a read-only transaction. Hide the text of database errors, which may quote cells."""
     try:
         from sqlalchemy import create_engine
         from sqlalchemy.exc import SQLAlchemyError

@@ -1,4 +1,4 @@
-"""Encoding of text as codes. Errors contain columns, rows and counts, and never a value."""
+"""Encoding of text as codes. Errors name columns, rows and counts, and never quote a value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes; columns of `one_secret` determine each other."""
+    """A table as record ids and true codes; columns in `one_secret` determine each other."""
 
     record_ids: list[str]
     columns: dict[str, Codes]
@@ -50,7 +50,7 @@ class Encoded:
 
 
 class FoundRows:
-    """The count of rows with a finding in a whole table, and the first row numbers, from 1."""
+    """The count of rows with a finding in a table, and the first row numbers, from 1."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -61,7 +61,7 @@ class FoundRows:
         return self.count > 0
 
     def add(self, where: Mask, start: int = 0) -> None:
-        """Add the true rows of a chunk that begins after `start` rows."""
+        """Add the rows marked in a chunk; `start` rows of the table precede the chunk."""
         places = np.flatnonzero(where)
         self.count += len(places)
         wanted = max(0, _SHOWN_ROWS - len(self._first))
@@ -69,7 +69,7 @@ class FoundRows:
 
     @property
     def text(self) -> str:
-        """The count of rows, and the numbers of the first ones."""
+        """The count of rows and the first row numbers, as text."""
         first = ", ".join(map(str, self._first))
         if self.count == 1:
             return f"1 row (row {first})"
@@ -79,7 +79,7 @@ class FoundRows:
 
 @dataclass(frozen=True)
 class Inspection:
-    """The result of reading a table: codes of the readable variables, and all problems."""
+    """The result of reading a table: the codes of readable variables, and all problems."""
 
     rows: int
     encoded: Encoded
@@ -102,7 +102,7 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
 
 
 def needed_columns(site: Site) -> list[str]:
-    """Return the table's columns for a site's variables and record ids."""
+    """Return the columns of the table that a site's variables and record ids are read from."""
     return [site.file.record_id, *(v.source for v in site.file.variables)]
 
 
@@ -116,7 +116,7 @@ def encode(site: Site, plan: PlannedSite) -> Encoded:
 class TableEncoder:
     """Encodes a table chunk by chunk, and collects the problems of its columns.
 
-    The codes of a faulty chunk are undefined.
+    The returned codes of a chunk with problems are undefined.
     """
 
     def __init__(self, site: Site, plan: PlannedSite):
@@ -132,7 +132,7 @@ class TableEncoder:
         self._pairs = PairCounts(sizes, list(sizes), sorted(hidden))
 
     def add(self, chunk: TextTable) -> dict[str, Codes]:
-        """Return the codes of the next rows by variable."""
+        """Return the codes of the next rows, by variable."""
         start, self._read = self._read, self._read + chunk.rows
         columns = {reader.name: reader.codes(chunk, start) for reader in self._readers}
         if all(reader.problem is None for reader in self._readers):
@@ -142,7 +142,7 @@ class TableEncoder:
         return columns
 
     def is_readable(self, variable: str) -> bool:
-        """Return whether a variable's columns have been without problems so far."""
+        """Return whether the columns of a variable had no problem so far."""
         return not any(r.problem is not None for r in self._readers if r.name == variable)
 
     def problems(self) -> list[PramanaError]:
@@ -156,15 +156,16 @@ class TableEncoder:
                 f"Variable {one.column!r} is sent unchanged and reveals {one.of!r}: it predicts the"
                 f" value of {one.of!r} correctly for {one.share:.1%} of the records.",
                 where=one.column,
-                remedy=f"Make {one.column!r} sensitive or omit it. If its readers may know"
-                f' {one.of!r}, set reveals = ["{one.of}"] in its entry of the site file.',
+                remedy=f"Make {one.column!r} sensitive or omit it. If all who receive"
+                f' {one.column!r} may know {one.of!r}, set reveals = ["{one.of}"]'
+                " in its entry of the site file.",
             )
             for one in self._giveaways
             if one.of not in self._allowed.get(one.column, (one.of,))
         ]
 
     def one_secret(self) -> dict[str, tuple[str, ...]]:
-        """Return for each column the columns that determine it or that it determines."""
+        """Return for each column the columns that determine its values, or that it determines."""
         found: dict[str, set[str]] = {}
         for one in self._giveaways:
             pair = [self._plan.columns[name] for name in (one.column, one.of)]
@@ -178,12 +179,12 @@ class TableEncoder:
 
     @property
     def well(self) -> bool:
-        """Whether no problem has been found so far."""
+        """Whether no column had a problem so far."""
         return not self.problems()
 
 
 def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
-    """Return the problems of record ids: empty or repeated ids."""
+    """Return errors for empty or repeated record ids."""
     ids = normalized_ids(ids)
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
     # The dictionary's indices number the distinct ids by order of appearance.
@@ -200,7 +201,7 @@ def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
 def id_problems(
     column: str, missing: FoundRows, distinct: int, duplicates: FoundRows
 ) -> list[PramanaError]:
-    """Return errors for `missing` record ids and for `distinct` ids with duplicates."""
+    """Return errors for rows with `missing` record ids, and for `distinct` repeated ids."""
     problems: list[PramanaError] = []
     if missing:
         problems.append(
@@ -215,7 +216,7 @@ def id_problems(
             DuplicateRecordId(
                 f"Column {column!r}, the record id, repeats {distinct} ids, in {duplicates.text}.",
                 where=column,
-                remedy="Keep one row per record.",
+                remedy="Keep only one row per record.",
             )
         )
     return problems
@@ -224,13 +225,13 @@ def id_problems(
 def table_changed() -> TableError:
     """Return the error of a table whose records changed between two readings."""
     return TableError(
-        "The table changed while it was read: its records differ from those read before.",
+        "The table changed while it was read, because a second reading found other records.",
         remedy="Run the command again when no program is writing to the table.",
     )
 
 
 class ColumnReader:
-    """Reads a variable from its column, chunk by chunk, and counts unreadable rows."""
+    """Reads a variable from its column, chunk by chunk, and counts the rows that cannot be read."""
 
     def __init__(self, section: VariableSection, variable: Variable):
         self.name = section.name
@@ -239,7 +240,7 @@ class ColumnReader:
         self._empty, self._unknown = FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
-        """Return the codes of a chunk that begins after `start` rows."""
+        """Return the codes of a chunk; `start` rows of the table precede the chunk."""
         missing, variable = self._section.missing, self._variable
         empty = EMPTY_CELL if missing is None else variable.code(missing)
         text = chunk.columns[self._section.source]
@@ -250,7 +251,7 @@ class ColumnReader:
 
     @property
     def problem(self) -> PramanaError | None:
-        """The most urgent problem of the column, or None."""
+        """The column's problem to fix first, or None."""
         section, where = self._section, self._section.source
         column = f"Column {where!r} of variable {section.name!r}"
         if self._empty:
@@ -275,7 +276,7 @@ class ColumnReader:
 
 
 def rows_text(where: Mask) -> str:
-    """Return the count of rows, and the first row numbers, from 1 after the header."""
+    """Return the count of marked rows and the first row numbers, from 1 after the header."""
     found = FoundRows()
     found.add(where)
     return found.text

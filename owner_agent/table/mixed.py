@@ -1,4 +1,4 @@
-"""Columns of numbers and of listed categories, for releases without a plan."""
+"""Columns of numbers and columns of listed categories, for releases without a plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
 
 
 class ColumnSource(Protocol):
-    """A column of the table: numbers, or listed categories."""
+    """How to read a column of the table: as numbers, or as listed categories."""
 
     @property
     def column(self) -> str:
@@ -30,16 +30,16 @@ class ColumnSource(Protocol):
 
     @property
     def categories(self) -> tuple[str, ...] | None:
-        """All categories; None for numbers."""
+        """All categories of the column; None for a column of numbers."""
 
     @property
     def missing(self) -> str | None:
-        """The category of empty cells."""
+        """The category that empty cells get."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompleteRecords:
-    """Columns of the complete records, with their ids; `dropped` records had empty cells."""
+    """Columns and ids of the complete records; `dropped` counts the records with empty cells."""
 
     record_ids: list[str]
     columns: tuple[Column, ...]
@@ -49,8 +49,7 @@ class CompleteRecords:
 def read_records(
     site: Site, sources: Sequence[ColumnSource], *, drop: bool, section: str
 ) -> CompleteRecords:
-    """Read the columns of a `section`. Incomplete records are omitted (`drop`) or an error.
-
+    """Read the columns of a `section`. Omit incomplete records if `drop`; otherwise reject them.
     Raises TableError, UnknownCategory, or EmptyTable if no record is complete.
     """
     ids = site.file.record_id
@@ -73,7 +72,7 @@ def read_records(
     kept = np.flatnonzero(~np.any(gaps, axis=0))
     if not len(kept):
         raise EmptyTable(
-            f"Every record has an empty cell in a column of [{section}].",
+            f"Every record has an empty cell in at least one column of [{section}].",
             where=str(site.table),
             remedy=f"Remove columns with empty cells from [{section}].",
         )
@@ -91,7 +90,7 @@ def read_records(
 def _values(
     cells: pa.Array, source: ColumnSource, section: str
 ) -> tuple[npt.NDArray[np.float64 | np.int32], npt.NDArray[np.bool_], PramanaError | None]:
-    """Return numbers or codes, a mask of empty cells, and the problem of other cells or None."""
+    """Return numbers or codes, a mask of empty cells, and an error for invalid cells or None."""
     empty = pc.equal(cells, "").to_numpy(zero_copy_only=False)
     if source.categories is None:
         values = numbers(cells)
@@ -119,7 +118,7 @@ def _values(
 
 
 def ranked(column: Column) -> npt.NDArray[np.intp]:
-    """Return a column as codes: categories, or the eighths of its records by rank."""
+    """Return a column as codes: its categories, or the eighth of the sorted numbers."""
     if isinstance(column, CategoricalColumn):
         return column.codes
     edges = np.quantile(column.values, np.arange(1, 8) / 8)
@@ -127,7 +126,7 @@ def ranked(column: Column) -> npt.NDArray[np.intp]:
 
 
 def content_of(columns: Iterable[Column]) -> Iterator[bytes]:
-    """Yield the content of columns: name, categories, and codes or numbers of each."""
+    """Yield the content of columns for a digest: each name, categories, and codes or numbers."""
     for column in columns:
         yield column.name.encode()
         if isinstance(column, CategoricalColumn):

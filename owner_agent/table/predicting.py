@@ -34,7 +34,7 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class RecordSource:
-    """A table of records; `sections` describe how to read some of its variables."""
+    """A table of records to predict; `sections` describe how to read some of its variables."""
 
     table: TableSource
     record_id: str | None = None
@@ -50,12 +50,12 @@ class RecordSource:
         return cls(source, record_id or site.file.record_id, sections)
 
     def column(self, variable: str) -> str:
-        """Return the column of a variable."""
+        """Return the name of the column that contains a variable."""
         section = self.sections.get(variable)
         return variable if section is None else section.source
 
     def empty(self, variable: str) -> str | None:
-        """Return the category of a variable's empty cells."""
+        """Return the category that a variable's empty cells get."""
         section = self.sections.get(variable)
         return None if section is None else section.missing
 
@@ -64,8 +64,8 @@ class RecordSource:
 class Predictions:
     """The predicted class of each of n records: `codes` (n,), `probabilities` (n, classes) or None.
 
-    The table lacks the columns `lacking`, over which the model sums; `hint` suggests intended
-    names.
+    `lacking` lists the model's variables without a column in the table; the model averages over
+    their values. `hint` suggests names that may have been meant.
     """
 
     id_name: str
@@ -83,7 +83,7 @@ class Predictions:
         return dict(zip(self.target.categories, found, strict=True))
 
     def csv(self) -> bytes:
-        """Return one row per record: its id, its class, and the probability of each class."""
+        """Return CSV with a row per record: its id, class, and the probability of each class."""
         labels = self.target.categories
         columns: list[list[Any]] = [self.ids.to_pylist(), [labels[code] for code in self.codes]]
         names = [self.id_name, self.target.name]
@@ -94,7 +94,7 @@ class Predictions:
 
 
 def read_model(path: Path) -> Predictor:
-    """Return a model from a file by the miner or a session of owners. Raises InputError."""
+    """Return the model in a file from the miner or from a session of owners. Raises InputError."""
     try:
         text = read_text(path)
         document = json.loads(text)
@@ -168,7 +168,7 @@ def predict(
 def _codes(
     text: pa.Array, column: str, variable: Variable, empty_category: str | None, *, sums_out: bool
 ) -> Codes:
-    """Return codes; the code of an empty cell without a category is the variable's size."""
+    """Return the codes of a column; an empty cell without a category gets the variable's size."""
     empty = UNKNOWN
     if empty_category in variable.categories:
         empty = variable.categories.index(str(empty_category))
@@ -177,11 +177,11 @@ def _codes(
     found = encode(text, variable.categories, empty=empty)
     if (wrong := found < 0).any():
         raise UnknownCategory(
-            f"Column {column!r} has values of {variable.name!r} that are unknown to the model, in"
-            f" {rows_text(wrong)}.",
+            f"Column {column!r} has values that the model does not know for {variable.name!r}, "
+            f"in {rows_text(wrong)}.",
             where=column,
-            remedy=f"Use one of {list(variable.categories)} in each cell, or a number if these are"
-            " intervals.",
+            remedy=f"Use one of {list(variable.categories)} in each cell, or a number if the "
+            "categories are intervals.",
         )
     codes: Codes = found.astype(code_dtype(variable.size + sums_out))
     return codes

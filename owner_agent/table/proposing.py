@@ -1,4 +1,4 @@
-"""A proposal for a table's site file, computed from the table and private to the custodian."""
+"""A proposal for the site file of a table. It is computed from the table, so it is private."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ _NEARLY = 0.9
 class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
-    `rare` counts categories of fewer than `FEWEST_RECORDS` records, which their names would reveal.
-    A `public` list is not from the table. `note` describes how the values were interpreted.
+    `rare` counts the categories of fewer than `FEWEST_RECORDS` records, which a published list
+    would reveal. `public` is true if the list does not come from the table. `note` describes how
+    the values were interpreted.
     """
 
     name: str
@@ -76,7 +77,7 @@ class ProposedVariable:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The categories in the plan."""
+        """The categories that the plan will have for this variable."""
         if not self.cuts:
             return self.categories
         labels = interval_labels(self.cuts)
@@ -84,11 +85,13 @@ class ProposedVariable:
 
     @property
     def kind(self) -> str:
-        """The kind of list, "cuts" or "categories"."""
+        """The kind of the list: "cuts" or "categories"."""
         return "cuts" if self.cuts else "categories"
 
     def with_list(self, given: Sequence[str], kind: str) -> ProposedVariable:
-        """Return the variable with a public list instead of the table's. Raises OptionError."""
+        """Return the variable with a public list in place of the list from the table. Raises
+        OptionError.
+        """
         if kind == "cuts":
             try:
                 cuts = tuple(float(cut) for cut in given)
@@ -105,7 +108,7 @@ class ProposedVariable:
 
 @dataclass(frozen=True)
 class ProposedSite:
-    """A proposal for a table; `left_out` gives the reason for each omitted column."""
+    """A proposal for a table's site file; `left_out` gives the reason for each omitted column."""
 
     table: TableSource
     rows: int
@@ -118,15 +121,16 @@ class ProposedSite:
 def propose_site(
     source: TableSource, record_id: str | None = None, *, header: bool = False
 ) -> ProposedSite:
-    """Read a table and propose a site file; with `header` the first row contains names.
+    """Read a table and propose a site file.
 
-    Without `record_id`, detect the column of ids. Raises TableError, MissingColumn or OptionError.
+    With `header`, accept the first row as names even if it looks like a record. Without
+    `record_id`, detect the column of ids. Raises TableError, MissingColumn or OptionError.
     """
     names = column_names(source)
     if not header and begins_with_record(source):
         raise TableError(
-            f"The first row of {source} looks like a record, not a header. Its cells would become"
-            " public as names of variables. Nothing was written.",
+            f"The first row of {source} looks like a record, not a header. As a header, its "
+            "cells would become public names of variables. Nothing was written.",
             where=str(source),
             remedy="Insert a row of column names above it, or add --header if the cells are column"
             " names.",
@@ -160,7 +164,7 @@ def propose_site(
 
 
 def require_columns(wanted: Sequence[str], names: Sequence[str]) -> None:
-    """Check that a table has columns. Raises MissingColumn, with suggested names."""
+    """Check that a table has the `wanted` columns. Raises MissingColumn with similar names."""
     if absent := [name for name in wanted if name not in names]:
         raise MissingColumn(
             f"The table has no column {', '.join(map(repr, absent))}{did_you_mean(absent, names)}.",
@@ -170,7 +174,7 @@ def require_columns(wanted: Sequence[str], names: Sequence[str]) -> None:
 
 
 def _identifies(counted: pa.StructArray, rows: int) -> bool:
-    """Whether a column has a different value in each row, none of them empty or a fraction."""
+    """Whether a column has a different value in each row, and no empty cells or fractions."""
     values = counted.field("values")
     if len(values) != rows or pc.any(pc.equal(values, "")).as_py():
         return False
@@ -179,7 +183,7 @@ def _identifies(counted: pa.StructArray, rows: int) -> bool:
 
 
 def _are_dates(values: pa.Array) -> bool:
-    """Whether a column's different values are dates, and too many to be labels."""
+    """Whether a column contains dates, with too many different values for a list of categories."""
     filled = pc.filter(values, pc.invert(pc.is_in(values, pa.array(["", *_MISSING_WORDS]))))
     return len(filled) > _FEW_YEARS and bool(pc.all(pc.match_substring_regex(filled, DATE)).as_py())
 
@@ -199,24 +203,24 @@ def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructAr
             return name
     if candidates:
         raise OptionError(
-            f"Only {candidates[0]!r}, which has no name in the header, identifies the records. It"
-            " may be a row number, which another export would give to other people.",
+            f"The only column that identifies the records is {candidates[0]!r}, which has no "
+            "name in the header. If the column contains row numbers, another export may give the "
+            "same numbers to other people.",
             where="record-id",
             remedy="If its values are permanent for each record, add --record-id"
             f" '{candidates[0]}'.",
         )
     raise OptionError(
-        "No column identifies the records: none has a different value in each row.",
+        "No column identifies the records, because none has a different value in each row.",
         where="record-id",
-        remedy="Add a column of permanent ids, which owners of the same people must share. Or"
-        " select a column with --record-id to see the rows of repeated ids.",
+        remedy="Add a column of permanent ids, the same ids at all owners of the same people. To "
+        "see which rows repeat the ids of a column, select the column with --record-id.",
     )
 
 
 def _propose_variable(
     name: str, column: pa.Array, counted: pa.StructArray, rows: int
 ) -> ProposedVariable | str:
-    """Return a column as a variable, or the reason for omitting it."""
     if name == KEY_COLUMN:
         return "its name is reserved"
     if not name:
@@ -270,7 +274,7 @@ def _propose_variable(
 
 
 def _odd_cells(column: pa.Array) -> str:
-    """Return a sentence on the few cells that are not numbers in a column of numbers, or ""."""
+    """Return a sentence on cells of a numeric column that are not numbers, or ""."""
     filled = pc.invert(pc.is_in(column, pa.array(["", *_MISSING_WORDS]))).to_numpy(False)
     read = numbers(pc.replace_substring(column, ",", "."))
     odd = filled & ~np.isfinite(read)
@@ -280,12 +284,12 @@ def _odd_cells(column: pa.Array) -> str:
 
 
 def _number(text: str) -> float:
-    """Return a written number, or infinity, which sorts last, for a word that means missing."""
+    """Return the number in a text, or infinity for a word that means missing, so it sorts last."""
     return math.inf if text in _MISSING_WORDS else float(text)
 
 
 def _cuts(values: Floats) -> tuple[float, ...]:
-    """Return round numbers between groups of similar size; empty if there are none."""
+    """Return round numbers that divide the values into groups of similar size, or ()."""
     low, high = np.quantile(values, [0.1, 0.9])
     spread = float(high - low) or float(np.ptp(values))
     # The next of 1, 2 and 5 times a power of ten.

@@ -1,4 +1,4 @@
-"""Proposals of `[mask]` and `[share_model]` from the variables of a site file."""
+"""Proposals of the sections `[mask]` and `[share_model]` from the variables of a site file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ SMALLEST_PATH = 10
 def with_mask(
     site: Site, path: Path, confidential: Sequence[str], tell: Sequence[str] | None
 ) -> ExtendedSite:
-    """Return a site file with other columns in `[mask]`, not written yet; its other keys remain.
+    """Return a site file with new columns in `[mask]`, not written yet. Other keys of `[mask]`
+    remain.
 
-    By default, columns of insensitive variables are sent unchanged. Variables of confidential
-    columns are removed, as they would be released in two forms. Raises MissingColumn, OptionError,
-    ConfigError.
+    By default, the columns of variables that are not sensitive are sent unchanged. Variables of
+    confidential columns are removed, because these columns would be released in two forms. Raises
+    MissingColumn, OptionError, ConfigError.
     """
     if tell is None:
         public = (v.source for v in site.file.variables if not v.sensitive)
@@ -46,11 +47,12 @@ def with_mask(
 def with_tree(
     site: Site, path: Path, target: str, k: float | None, epsilon: float | None
 ) -> ExtendedSite:
-    """Return a site file with `[share_model]` of all its columns, not written yet.
+    """Return a site file with all its columns in `[share_model]`, not written yet.
 
-    Ranges of numbers are derived from public cuts. `k` or `epsilon` replaces the tree's protection;
-    without either it remains, or `k` is `SMALLEST_PATH`. For a tree that is not private, sensitive
-    variables are removed, as in `with_mask`. Raises OptionError, ConfigError.
+    Ranges of numbers are derived from public cuts. `k` or `epsilon` replaces the tree's protection.
+    Without either, existing protection remains, and a new section gets `k` = `SMALLEST_PATH`. For a
+    tree that is not private, sensitive variables are removed as in `with_mask`. Raises OptionError,
+    ConfigError.
     """
     columns = _columns(site)
     if "categories" not in columns.get(target, {}):
@@ -77,7 +79,6 @@ def with_tree(
 
 
 def _keys(section: Section | None) -> dict[str, Any]:
-    """Return the keys set in a section of the site file."""
     return {} if section is None else section.model_dump(exclude_unset=True)
 
 
@@ -90,7 +91,7 @@ def _listed(column: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _columns(site: Site) -> dict[str, dict[str, Any]]:
-    """Return the site file's list for each column: categories, or a range of numbers."""
+    """Return for each column its list in the site file: categories, or a range of numbers."""
     found: dict[str, dict[str, Any]] = {}
     shared, domain = site.file.share_model, planned(without_protection(site)).variables
     parts: list[AttributeSection | TargetSection] = []
@@ -117,17 +118,20 @@ def _extended(
     numeric: Sequence[str],
     taken: Sequence[str],
 ) -> ExtendedSite:
-    """Return the site file with a section that omits records where numbers may be missing."""
+    """Return the site file with a new section; omit incomplete records if numbers may be
+    missing.
+    """
     if taken and site.file.study_plan is not None:
         raise OptionError(
-            f"The study's plan already randomizes {', '.join(taken)} for another release.",
+            f"The study's plan already randomizes {', '.join(taken)}, so these columns cannot be "
+            "released in another form.",
             where="study_plan",
             remedy="Name other columns, or write a separate site file with `owner-agent init`.",
         )
     if joint := [b for b in site.file.blocks if not set(taken).isdisjoint(b.variables)]:
         raise OptionError(
-            f"A block randomizes {', '.join(joint[0].variables)} together. Columns released in"
-            " another form must not be in a block.",
+            f"A block randomizes {', '.join(joint[0].variables)} together. A column in a block "
+            "cannot be released in another form.",
             where="blocks",
             remedy="Remove the column from [[blocks]], name other columns, or write a separate site"
             " file with `owner-agent init --site FILE`.",
@@ -140,7 +144,7 @@ def _extended(
 
 
 def _range(variable: VariableSection) -> dict[str, float]:
-    """Return a range from the public cuts, with one more interval on each side."""
+    """Return a range of numbers from public cuts: the cuts and one more interval on each side."""
     cuts = variable.cuts or ()
     steps = [high - low for low, high in itertools.pairwise(cuts)] or [abs(cuts[0]) or 1.0]
     return {"low": cuts[0] - steps[0], "high": cuts[-1] + steps[-1]}

@@ -1,4 +1,4 @@
-"""The text of a new site file, from a proposal, with comments on the remaining decisions."""
+"""The text of a new site file from a proposal, with comments on decisions that remain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SENSITIVE = (
 def site_text(
     proposed: ProposedSite, folder: Path, owner: str, miner: Mapping[str, str] | None
 ) -> str:
-    """Return the text of a site file in a folder."""
+    """Return the text of a new site file, with paths relative to `folder`."""
     source = proposed.table
     head: dict[str, Any] = {
         "owner": owner,
@@ -61,7 +61,7 @@ def site_text(
 
 
 def write_site(text: str, path: Path) -> None:
-    """Write a new site file if the table fits it. Raises InputError."""
+    """Write a new site file if the table can be read with it. Raises InputError."""
     site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
     raise_together(list(inspect(site, planned(without_protection(site))).problems))
     save(path, text.encode(), "site")
@@ -84,7 +84,7 @@ def _origin(variable: ProposedVariable) -> str:
     note = f"# The column contains {variable.note}.\n" if variable.note else ""
     if variable.cuts:
         return f"{note}# Cuts proposed from the table, at round numbers.\n"
-    return f"{note}# The table's own list, which you confirmed.\n"
+    return f"{note}# A list from the table, which you confirmed.\n"
 
 
 def _comment(text: str) -> str:

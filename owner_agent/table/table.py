@@ -1,7 +1,7 @@
 """Reading the needed columns of a table as text, by the rules of `pramana_core.cells`.
 
 Only an empty cell is missing; `NA` and `?` are ordinary text. Rows are counted from 1, without the
-header. No message quotes a cell.
+header. No error message quotes a cell.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ DATE = (
 class TextTable:
     """Columns of text, all of the same length; a missing cell is the empty string.
 
-    `others` are the columns not read; `read` is the part of the file that was read, and its size.
+    `others` names the columns that were not read. `read` is a pair of how much of the file was
+    read, and its size.
     """
 
     columns: dict[str, pa.Array]
@@ -78,9 +79,8 @@ class TextTable:
 def read_table(
     source: TableSource, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read columns of a table, and those `optional` columns that exist.
-
-    Raises TableError, MissingColumn or EmptyTable.
+    """Read columns of a table, and those of the `optional` columns that exist. Raises TableError,
+    MissingColumn or EmptyTable.
     """
     chunks = list(read_chunks(source, columns, optional))
     try:
@@ -99,9 +99,10 @@ def read_chunks(
     optional: Collection[str] = frozenset(),
     rows: int = CHUNK_ROWS,
 ) -> Iterator[TextTable]:
-    """Read a table as `read_table` does, with a single chunk of rows in memory at a time.
+    """Read a table as `read_table` does, but with only one chunk of rows in memory at a time.
 
-    Faults of rows are raised when the rows are read; rows of another length, at the end.
+    A faulty cell raises its error when its chunk is read. Rows of the wrong length raise theirs at
+    the end.
     """
     read = 0
     try:
@@ -132,12 +133,12 @@ def read_chunks(
 
 
 def years(cells: pa.Array) -> pa.Array:
-    """Return the year of each cell with a date, and other cells unchanged."""
+    """Return the cells with each date replaced by its year."""
     return pc.replace_substring_regex(cells, DATE, r"\1\2\3")
 
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield the rows of batches in tables of exactly `rows` rows; the last may be shorter."""
+    """Yield the rows of all batches in tables of `rows` rows; the last table may be shorter."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
         pending.append(batch)
@@ -154,7 +155,7 @@ def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
 def column_names(source: TableSource) -> list[str]:
     """Return the names of a table's columns. Raises TableError and EmptyTable.
 
-    A column without a name is called by its position, "column 3"; equal names are numbered.
+    A column without a name is called by its position, such as "column 3". Equal names are numbered.
     """
     try:
         return _open(source).names
@@ -168,14 +169,13 @@ def detect(
     separator: str | None = None,
     query: str | None = None,
 ) -> TableSource:
-    """Return the source of a file, with its detected format, or of a database.
-
-    Raises TableError, EmptyTable, OptionError.
+    """Return the source for a file, whose format is detected, or for a database. Raises TableError,
+    EmptyTable, OptionError.
     """
     path = Path(table)
     if is_database(str(table)) != (query is not None):
         raise OptionError(
-            "--query applies to databases, which need it, and not to files.",
+            "--query is required for a database and not allowed for a file.",
             where="query",
             remedy="For a database, give its address, and --query with a table's name or a SELECT.",
         )
@@ -204,7 +204,7 @@ def detect(
 
 
 def unusable_columns(source: TableSource) -> dict[str, str]:
-    """Return the columns without single values, and the kind of their content."""
+    """Return the columns whose cells are not single values, and the kind of their content."""
     if not source.is_parquet:
         return {}
     schema = pa.parquet.ParquetFile(source.path).schema_arrow
@@ -212,7 +212,7 @@ def unusable_columns(source: TableSource) -> dict[str, str]:
 
 
 def begins_with_record(source: TableSource) -> bool:
-    """Return whether a table probably lacks a header: its first row looks like a record."""
+    """Return whether a table probably lacks a header, because its first row looks like a record."""
     if source.is_parquet or source.database:
         return False
     try:
@@ -226,7 +226,7 @@ def begins_with_record(source: TableSource) -> bool:
 
 
 def _kind(kind: pa.DataType) -> str:
-    """Return the kind of a type's cells if they are not single values."""
+    """Return the kind of a column's cells if these are not single values."""
     if pa.types.is_struct(kind) or pa.types.is_map(kind):
         return "records"
     return "lists" if pa.types.is_nested(kind) else ""
@@ -238,7 +238,6 @@ def _clean(name: str) -> str:
 
 
 def _unreadable(source: TableSource) -> TableError:
-    """Return the error of an unreadable table."""
     if not (source.is_parquet or source.is_sheet):
         return fault(source)
     kind = "Parquet" if source.is_parquet else "a workbook"
@@ -271,7 +270,6 @@ class _Content:
 
 
 def _open(source: TableSource) -> _Content:
-    """Open a table with the reader of its format. Raises TableError, EmptyTable, `_FAILURES`."""
     if source.database:
         return _open_database(source)
     _require_file(source)
@@ -281,7 +279,7 @@ def _open(source: TableSource) -> _Content:
 
 
 def _names(written: Sequence[str]) -> list[str]:
-    """Return distinct names of columns from the header's cells."""
+    """Return distinct names for the columns, from the header's cells."""
     named = [_clean(name) or f"column {place}" for place, name in enumerate(written, 1)]
     times, seen = Counter(named), Counter[str]()
     names = []
@@ -361,7 +359,6 @@ def _open_csv(source: TableSource) -> _Content:
 
 
 def _is_cut(path: Path) -> bool:
-    """Whether a file has no complete line."""
     with opened(path) as file:
         start = file.read(_PAGE_BYTES)
     return len(start) < _PAGE_BYTES and b"\n" not in start and b"\r" not in start
@@ -373,7 +370,7 @@ def _batches(
     wanted: Sequence[str],
     source: TableSource,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield rows of values as columns of text."""
+    """Yield rows of values in batches with columns of text."""
     places = {name: names.index(name) for name in wanted}
     rows = iter(rows)
     while block := list(itertools.islice(rows, _BATCH_ROWS)):
@@ -426,12 +423,12 @@ def _is(cell: object) -> bool:
 
 
 def _require_names(source: TableSource, rows: Sequence[Sequence[object]]) -> None:
-    """Reject a title as the first row: later rows have more than twice as many cells."""
+    """Reject a title as the first row, recognized because later rows have twice as many cells."""
     named, *below = (sum(map(_is, row)) for row in rows)
     if 2 * named < max(below, default=0):
         raise TableError(
-            f"The first row of {source} has {named} filled cells, but a row below it has"
-            f" {max(below)}.",
+            f"The first row of {source} has {named} filled cells, but a row below it has "
+            f"{max(below)}, so the first row may be a title.",
             where=str(source),
             remedy="Remove titles above the row of column names, which must be the first row.",
         )
@@ -477,15 +474,15 @@ def _open_parquet(source: TableSource) -> _Content:
 def _present(
     source: TableSource, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
 ) -> list[str]:
-    """Return the columns to read, without missing optional ones. Raises InputError."""
+    """Return the columns to read: required ones, and existing optional ones. Raises InputError."""
     wanted = [name for name in columns if name in present or name not in optional]
     if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(
             f"The table {source} has no column {', '.join(map(repr, missing))}"
             f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
-            remedy=f"The table has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the"
-            " table, or `column` in the site file.",
+            remedy=f"The columns of the table are {first_few(map(repr, present), _SHOWN_NAMES)}. "
+            "Correct the table, or `column` in the site file.",
         )
     if twice := sorted({name for name in wanted if list(present).count(name) > 1}):
         raise TableError(
@@ -497,13 +494,13 @@ def _present(
 
 
 def _has_odd_marks(path: Path) -> bool:
-    """Whether a file has an odd count of quotation marks: an unclosed one absorbs later text."""
+    """Whether a file has an odd count of quotation marks, so that one of them is not closed."""
     with opened(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(_PAGE_BYTES), b"")) % 2 > 0
 
 
 def _unmarked_cells(cells: pa.Array) -> pa.Array:
-    """Return cells without the marks that our CSV writer adds: see `csv_text`."""
+    """Return cells without the marks that our CSV writer adds (see `csv_text`)."""
     if not pc.any(pc.starts_with(cells, "'")).as_py():
         return cells
     return pc.replace_substring_regex(cells, f"^'({FORMULA})", r"\1")

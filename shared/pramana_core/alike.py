@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def first_few(names: Iterable[object], most: int = 6) -> str:
-    """Return names for a message: the first ones, then the count of the others."""
+    """Return the first `most` names as text for a message, then the count of further names."""
     every = list(map(str, names))
     more = f" and {len(every) - most:,} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
@@ -33,7 +33,7 @@ def alike(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(absent: Iterable[object], known: Iterable[str]) -> str:
-    """Return "(did you mean ...?)" for absent names that resemble known ones, else ""."""
+    """Return "(did you mean ...?)" with the known names that absent names resemble, or ""."""
     among = list(known)
     found = dict.fromkeys(
         near

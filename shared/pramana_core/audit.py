@@ -37,7 +37,7 @@ class AuditLog:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Run a change that is logged afterwards. Raises StorageFull, NotReady before it starts."""
+        """Check the log before a change that is logged afterwards. Raises StorageFull, NotReady."""
         self.require_room()
         yield
 
@@ -51,11 +51,11 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry with the time. Raises LimitExceeded, StorageFull, NotReady."""
+        """Append a whole entry with the time. Raises LimitExceeded, StorageFull, NotReady."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
-            raise LimitExceeded(f"An audit entry has at most {LONGEST} bytes; shorten its texts.")
+            raise LimitExceeded(f"An audit entry has over {LONGEST} bytes; shorten its texts.")
         with self._lock, self._opened() as descriptor:
             # Closing the descriptor releases the lock.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -63,7 +63,7 @@ class AuditLog:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """Open the log to write. Raises StorageFull, NotReady."""
+        """Open the log for writing. Raises StorageFull, NotReady."""
         try:
             with storing(_WHAT):
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,4 +1,4 @@
-"""The text of a cell: each value has one spelling, whichever reader it comes through.
+"""Convert cells to text. Each value has one spelling, whichever reader supplies it.
 
 Whole numbers have no decimals. Fractions have the fewest digits that their own precision needs.
 Midnight is written as its date, a truth value as True or False, and a missing cell as empty text.
@@ -100,7 +100,6 @@ def _of_type(kind: type, cells: pd.Series, what: str) -> pa.Array:
 
 
 def _range_of_bytes(text: pa.Array) -> tuple[int, int]:
-    """Return the smallest and the largest byte; plain words need no cleaning."""
     _, places, octets = text.buffers()
     ends = np.frombuffer(places, dtype=np.int32)[text.offset : text.offset + len(text) + 1]
     used = np.frombuffer(octets, dtype=np.uint8)[ends[0] : ends[-1]] if octets else ends[:0]

@@ -31,7 +31,7 @@ def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    """Return cells that `csv_cell` wrote as a line."""
+    """Return a line of CSV from cells that `csv_cell` wrote."""
     # Readers skip an empty line, so a single empty cell is quoted.
     return (",".join(cells) or '""') + "\n"
 
@@ -56,5 +56,5 @@ def csv_cell(value: object) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return the text of a cell without the mark of `csv_cell`."""
+    """Return the text of a cell without the apostrophe that `csv_cell` adds."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

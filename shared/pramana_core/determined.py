@@ -1,8 +1,8 @@
 """Columns of a table that reveal a sensitive column, found by counting pairs of values.
 
-A column reveals another if guesses from it are right for more than 99 % of the records and wrong at
-most half as often as guesses of the most frequent value. A record is guessed from the other records
-of its category, so unique ids reveal nothing.
+A column reveals another one if guesses of that one's values are right for more than 99 % of the
+records, and wrong at most half as often as always guessing the most frequent value. The value of a
+record is guessed from the other records of its category, so unique ids reveal nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHARE = 0.99
 """A column reveals another only if guesses from it are right for more than this share."""
 
 OF_BASE = 0.5
-"""The most errors of these guesses, relative to guesses of the most frequent value."""
+"""The most errors of these guesses, relative to always guessing the most frequent value."""
 
 LEAST_RECORDS = 20
 """With fewer records, columns agree by chance."""
@@ -29,14 +29,14 @@ MOST_PAIRS = 1 << 22
 """The most pairs of values that are counted; a column that reveals another has few of them."""
 
 EXACT = 400
-"""Up to this many pairs of columns use all records; more pairs use proportionally fewer."""
+"""Up to this many pairs of columns are counted in all records, more pairs in fewer records."""
 
 _Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Giveaway:
-    """A column, the column that it reveals, and the share of records that it guesses right."""
+    """A column, the column that it reveals, and the share of records that are guessed right."""
 
     column: str
     of: str
@@ -44,7 +44,7 @@ class Giveaway:
 
 
 class _Pair:
-    """The counts of each pair of codes of two columns, by `code * size + code`."""
+    """The counts of each pair of codes of two columns, with the key `first * size + second`."""
 
     def __init__(self, size: int, other: int):
         self.size = other
@@ -65,18 +65,17 @@ class _Pair:
         self.counts = np.bincount(places, weights, len(self.keys)).astype(np.int64)
 
     def errors(self) -> int:
-        """Return how many records differ from the most frequent value of their category."""
         starts = np.flatnonzero(np.diff(self.keys // self.size, prepend=-1))
         return int(self.counts.sum() - np.maximum.reduceat(self.counts, starts).sum())
 
 
 class PairCounts:
-    """Counts of pairs of values, chunk by chunk, for columns that may still reveal another."""
+    """Counts pairs of values chunk by chunk; drops pairs of columns that cannot be giveaways."""
 
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take the columns' sizes, columns that may reveal others, and sensitive columns."""
+        """Take the columns' numbers of categories; `givers` may reveal `sensitive` columns."""
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1
@@ -84,7 +83,7 @@ class PairCounts:
     def add(
         self, columns: Mapping[str, npt.NDArray[np.integer[Any]]], most: float = math.inf
     ) -> None:
-        """Count the next records by their codes; `most` is the largest size the table can have."""
+        """Count the next records by their codes; the table can have at most `most` records."""
         names = {name for pair in self._pairs for name in pair}
         wide = {name: columns[name][:: self._step].astype(np.int64) for name in names}
         for both, pair in list(self._pairs.items()):
@@ -94,13 +93,13 @@ class PairCounts:
                 del self._pairs[both]
 
     def giveaways(self) -> list[Giveaway]:
-        """Return each column that reveals another."""
+        """Return each column that reveals a sensitive one."""
         shares = {names: _given_away(pair) for names, pair in self._pairs.items()}
         return [Giveaway(*names, share) for names, share in shares.items() if share is not None]
 
 
 def _given_away(pair: _Pair) -> float | None:
-    """Return the share of right guesses if a column reveals the other one, else None."""
+    """Return the share of right guesses if the first column reveals the second, else None."""
     there = pair.counts > 0
     if not there.any():
         return None

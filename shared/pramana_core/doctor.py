@@ -1,4 +1,5 @@
-"""A doctor's checks and findings: a check is a function of the examined installation.
+"""Checks of an installation, and their findings. A check is a function of the examined
+installation.
 
 A check returns a sentence, raises a `PramanaError` for a fault, or raises `NotChecked` if it does
 not apply. A program lists its checks in one tuple.
@@ -32,12 +33,12 @@ CLOCK_SECONDS = 60
 
 
 class NotChecked(Exception):
-    """A check does not apply here; the text is the reason."""
+    """A check that does not apply to this installation; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check; `exit_code` is 0 unless it is a fault."""
+    """The result of a check; `exit_code` is 0 unless the finding is a fault."""
 
     check: str
     state: Literal["good", "fault", "skipped"]
@@ -55,7 +56,7 @@ class Finding:
 
 
 def examine(examined: Any, checks: Iterable[Callable[[Any], str]]) -> tuple[Finding, ...]:
-    """Return the finding of each check, in order; a fault is reported once."""
+    """Return the finding of each check, in order; a repeated fault is skipped."""
     found: dict[tuple[object, str], Finding] = {}
     for check in checks:
         finding = _finding(check.__name__.strip("_").replace("_", "-"), examined, check)
@@ -115,7 +116,7 @@ def check_clock(date: str | None, now: datetime, whose: str) -> str:
 def check_end(
     end: datetime | None, now: datetime, what: str, kind: type[PramanaError], remedy: str
 ) -> str:
-    """Check that something is valid beyond `WARN_DAYS`. Raises an error of class `kind`."""
+    """Check that a thing stays valid for more than `WARN_DAYS`. Raises an error of class `kind`."""
     if end is None:
         return f"{what} is valid; its end is unknown."
     if end > now + timedelta(days=WARN_DAYS):
@@ -125,7 +126,7 @@ def check_end(
 
 
 def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
-    """Check the ends of the certificates in PEM files. Raises ConfigError; NotChecked if none."""
+    """Check when the certificates in PEM files expire. Raises ConfigError; NotChecked if none."""
     lines = [
         check_certificate(path.read_bytes(), now, f"The {what} {path}")
         for what, path in files.items()
@@ -137,7 +138,7 @@ def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
 
 
 def check_certificate(content: bytes, now: datetime, what: str) -> str:
-    """Check the earliest end of the certificates in a PEM file. Raises ConfigError."""
+    """Check when the first certificate in a PEM file expires. Raises ConfigError."""
     from cryptography import x509
 
     try:
@@ -149,7 +150,7 @@ def check_certificate(content: bytes, now: datetime, what: str) -> str:
 
 
 def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
-    """Check the free bytes of a folder's disk, and the audit log's. Raises StorageFull."""
+    """Check the free bytes on the disks of a folder and of the audit log. Raises StorageFull."""
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if free < needed:
@@ -163,7 +164,7 @@ def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
 
 
 def check_limits(open_files: int, file_bytes: int) -> str:
-    """Check this process's limits of open files and of a file's size. Raises LimitExceeded."""
+    """Check the limits of this process on open files and file sizes. Raises LimitExceeded."""
     for limit, needed, what, option in (
         (resource.RLIMIT_NOFILE, open_files, "open files", "-n"),
         (resource.RLIMIT_FSIZE, file_bytes, "bytes in a file", "-f"),
@@ -179,7 +180,7 @@ def check_limits(open_files: int, file_bytes: int) -> str:
 
 
 def check_modes(folder: Path, forbidden: int) -> str:
-    """Check that a folder and all files in it lack the `forbidden` modes. Raises KeyFileError."""
+    """Check that a folder and its files have none of the `forbidden` modes. Raises KeyFileError."""
     paths = [folder, *folder.rglob("*")]
     modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in paths if not path.is_symlink()}
     found = [path for path, mode in modes.items() if mode & forbidden]

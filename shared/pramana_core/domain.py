@@ -28,7 +28,6 @@ _SHOWN = 10
 
 
 def _short(values: tuple[object, ...]) -> str:
-    """Return a tuple as printed: a long one shows its first items and its length."""
     if len(values) <= _SHOWN:
         return repr(values)
     return f"({', '.join(map(repr, values[:_SHOWN]))}, ... {len(values):,} in all)"
@@ -99,7 +98,6 @@ class Variable:
         return f"Variable(name={self.name!r}, categories={_short(self.categories)}{words})"
 
     def _listed(self) -> tuple[str, ...]:
-        """Return the categories as a tuple of texts. Raises DomainError."""
         given: object = self.categories
         if not isinstance(self.name, str):
             raise DomainError(f"A variable's name must be text, not {self.name!r}.")
@@ -116,8 +114,8 @@ class Variable:
     def _require_numbers(self, numbers: tuple[float, ...]) -> None:
         if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
             raise DomainError(
-                f"The {len(numbers)} representatives of {self.name!r} are not finite numbers, one"
-                f" for each of its {self.size} categories.",
+                f"The representatives of {self.name!r} must be {self.size} finite numbers, one for"
+                f" each category; there are {len(numbers)}.",
                 where=self.name,
                 remedy="Give one finite representative for each category, or leave them all out.",
             )
@@ -241,5 +239,5 @@ class Domain:
         return Domain(tuple(self[name] for name in names))
 
     def join(self, other: Domain) -> Domain:
-        """Return this domain followed by another one; the two share no name."""
+        """Return this domain's variables, then those of `other`, whose names must differ."""
         return Domain(self.variables + other.variables)

@@ -34,9 +34,9 @@ def encode(
     empty: int = EMPTY_CELL,
     unknown: int = UNKNOWN,
 ) -> npt.NDArray[np.int64]:
-    """Return the codes of n cells. A cell is a label, another spelling of one, or a number.
+    """Return the codes of n cells: labels, other spellings of labels, or numbers.
 
-    An empty text that is not a category has the code `empty`, any other unknown value `unknown`.
+    An empty text that is not a category gets the code `empty`, any other unknown value `unknown`.
     """
     reader = CategoryReader(categories)
 
@@ -81,8 +81,9 @@ def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
 class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
-    An exact label comes first, then a unique other spelling of it (1 as 1.0, True as true or 1),
-    then the interval that contains the number. Text is stripped and in Unicode NFC.
+    A cell matches an equal label first, then the only label that it may spell differently (1 as
+    1.0, True as true or 1), then the interval that contains its number. Text is stripped, in
+    Unicode NFC.
     """
 
     def __init__(self, categories: Sequence[str]):
@@ -115,7 +116,7 @@ class CategoryReader:
 
 
 def interval_cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the cuts between categories written as "<30", "30-45", ">=45", else None."""
+    """Return the cuts between categories "<30", "30-45", ">=45", or None for other categories."""
     cuts = _cuts(categories)
     if cuts is None and len(categories) >= 3:
         cuts = _cuts(categories[:-1])
@@ -141,7 +142,6 @@ def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
 
 
 def _written(value: Value) -> tuple[str, ...]:
-    """Return the labels that a value may have."""
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value)
         return text, text.strip()

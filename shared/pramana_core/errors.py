@@ -64,6 +64,10 @@ _TABLE: Mapping[str, tuple[Any, ...]] = {
     ),
     "SessionEnded": ("session-ended", "The joint session was ended"),
     "StoreCorrupt": ("store-corrupt", "Stored data are damaged", 500),
+    "SchemaUnsupported": (
+        "schema-unsupported",
+        "Another version of the miner made the database",
+    ),
     "HistoryLost": ("history-lost", "The history of releases is incomplete", 409),
     "WorkerLost": ("worker-lost", "The job's worker ended", 500),
     "Forbidden": ("forbidden", "Not allowed", 403, 4),
@@ -75,7 +79,7 @@ _TABLE: Mapping[str, tuple[Any, ...]] = {
     "PeerUnreachable": ("peer-unreachable", "Another owner did not answer"),
     "PeerDeviated": ("peer-deviated", "Another owner departed from the protocol"),
 }
-"""For each class its code, title, HTTP status and exit code; missing ones come from its base."""
+"""The code, title, HTTP status and exit code of each class; missing values come from its base."""
 
 
 class PramanaError(Exception):
@@ -120,7 +124,7 @@ class PramanaError(Exception):
         return f"{self.message} {self.remedy}" if self.remedy else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Not by its arguments: a subclass may take more of them than its message.
+        # Without calling the class, because a subclass may take more arguments than a message.
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
@@ -233,7 +237,7 @@ class RequirementUnmet(InputError):
 
 
 class KeyFileError(PramanaError):
-    """A secret is missing, weak, a documented example, or readable by others."""
+    """A secret is missing, weak, copied from the documentation, or readable by other users."""
 
 
 class EstimationError(PramanaError):
@@ -326,7 +330,7 @@ class SmallCounts(StateError):
 
 
 class OtherGroupings(StateError):
-    """Exact parameters for two groupings of a column would reveal the difference."""
+    """Two tables of exact parameters that differ in few records would reveal those records."""
 
 
 class SessionEnded(StateError):
@@ -335,6 +339,10 @@ class SessionEnded(StateError):
 
 class StoreCorrupt(StateError):
     """Stored bytes differ from the acknowledged bytes."""
+
+
+class SchemaUnsupported(StoreCorrupt):
+    """The database's tables have a schema that this version of the miner cannot upgrade."""
 
 
 class HistoryLost(StoreCorrupt):

@@ -1,6 +1,7 @@
 """Translates a full disk into StorageFull.
 
-The error names what could not be stored, and its path if the reader may know it, never content.
+The error names the data that could not be stored, and the path if its reader may know the path. It
+never contains the data.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def is_full(error: OSError) -> bool:
 
 
 def no_room(what: str, path: Path | None = None) -> StorageFull:
-    """Return a StorageFull for `what`, at `path` if its reader may know it."""
+    """Return the error that `what` cannot be stored; give `path` only if its reader may know it."""
     place = "" if path is None else f" at {path}"
     return StorageFull(
         f"There is no room for {what}{place}; nothing was changed.",

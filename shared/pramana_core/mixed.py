@@ -1,7 +1,7 @@
 """Tables of numbers and categories, and their design matrices for least squares.
 
-Each category of a column but the first becomes an indicator. Columns are standardized; constant and
-redundant columns are omitted.
+Each category of a column except the first becomes an indicator. Columns are standardized; constant
+and redundant columns are omitted.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CategoricalColumn:
             raise TableError(
                 f"Column {self.name!r} has two categories with the same name.",
                 where=self.name,
-                remedy="Give each category its own name; a number and its text are the same name.",
+                remedy="Give each category its own name; a number and its text count as one name.",
             )
         object.__setattr__(self, "codes", codes)
 
@@ -111,13 +111,14 @@ class CategoricalColumn:
         return not len(self.codes) or bool(np.all(self.codes == self.codes[0]))
 
     def rows(self, chosen: npt.NDArray[Any]) -> CategoricalColumn:
-        """Return rows selected by a mask or by indices; the categories stay."""
+        """Return rows selected by a mask or by indices; the categories stay the same."""
         return CategoricalColumn(self.name, self.codes[chosen], self.categories)
 
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
         """Return the same values coded by other labels.
 
-        Raises UnknownCategory for values outside them; `unknown` and `remedy` are its words.
+        Raises UnknownCategory for values not in `labels`; its message contains `unknown` and
+        `remedy`.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
@@ -174,7 +175,7 @@ class MixedTable:
         return MixedTable(tuple(self[name] for name in names), self.records)
 
     def beside(self, other: MixedTable) -> MixedTable:
-        """Return the columns of both. Raises TableError if lengths differ or a name repeats."""
+        """Return both tables' columns. Raises TableError if lengths differ or a name repeats."""
         return MixedTable((*self.columns, *other.columns), self.records)
 
     def rows(self, chosen: npt.NDArray[Any]) -> MixedTable:
@@ -281,13 +282,13 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
     kind = pd.api.types
     if kind.is_numeric_dtype(series.dtype) and not kind.is_bool_dtype(series.dtype):
         if kind.is_complex_dtype(series.dtype):
-            raise TableError(f"Column {name!r} holds complex numbers.", where=name)
+            raise TableError(f"Column {name!r} has complex numbers.", where=name)
         if series.dtype == np.float32:  # The digits that people see: 0.7, not 0.699999988.
             series = series.astype(str)
         return NumericColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind.is_datetime64_any_dtype(series.dtype) or kind.is_timedelta64_dtype(series.dtype):
         raise TableError(
-            f"Column {name!r} has times.", where=name, remedy="Make them numbers, such as days."
+            f"Column {name!r} has dates or times.", where=name, remedy="Convert them to numbers."
         )
     known = isinstance(series.dtype, pd.CategoricalDtype)
     if known:
@@ -300,7 +301,7 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
 
 
 TOLERANCE = 1e-8
-"""A standardized column is redundant if its part outside earlier columns is below this share."""
+"""A standardized column is redundant if its part outside earlier columns is below this."""
 
 RANK_TOLERANCE = 1e-10
 """A unit column adds a direction to a basis if its part outside the basis is above this share."""
@@ -314,7 +315,7 @@ class DesignMatrix:
         matrix: n x k standardized columns.
         labels, sources: the k labels `variable` or `variable=category`, and their two parts.
         centres, scales: the k original means and standard deviations; n in the denominator.
-        constant, redundant: omitted columns, which do not vary or depend on earlier columns.
+        constant, redundant: omitted columns that do not vary, and that depend on earlier ones.
     """
 
     matrix: Floats
@@ -332,7 +333,7 @@ def design_of(table: MixedTable) -> DesignMatrix:
     labels = [label for label, *_ in columns]
     if twice := repeated_in(labels):
         raise TableError(
-            f"Columns {twice} have the names of other columns' categories.",
+            f"Columns {twice} are named like the indicators of other columns' categories.",
             where=", ".join(twice),
             remedy="Rename them.",
         )
@@ -356,8 +357,8 @@ def design_of(table: MixedTable) -> DesignMatrix:
 
 
 def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return n x k varying columns with mean 0 and variance 1 (n in the denominator), and their k
-    means and k standard deviations before.
+    """Return n x k varying columns with mean 0 and variance 1 (n in the denominator), and the k
+    means and k standard deviations of the original columns.
     """
     centres = np.mean(matrix, axis=0)
     # The mean of large numbers is rounded; the mean of the differences corrects it.
@@ -391,7 +392,7 @@ def with_constant(matrix: Floats) -> Floats:
 
 
 def residual(values: Floats, basis: Floats) -> Floats:
-    """Return the residual of columns on an orthonormal basis, computed twice against rounding."""
+    """Return the residuals of columns on an orthonormal basis, refined by a second pass."""
     once = values - basis @ (basis.T @ values)
     again: Floats = once - basis @ (basis.T @ once)
     return again

@@ -18,8 +18,8 @@ _LOCK = "opening.lock"
 def opening_alone(folder: Path) -> Iterator[None]:
     """Lock a folder for the caller; wait while another process has the lock.
 
-    The lock is on an empty file in the folder, opened for writing because NFS locks no other files.
-    The system releases the lock if the process dies.
+    The lock is on an empty file in the folder, which is opened for writing because NFS does not
+    lock other files. The system releases the lock if the process dies.
     """
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:

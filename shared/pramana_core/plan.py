@@ -73,7 +73,7 @@ class Block:
         if self.channel.report_sizes(domain.shape) is None:
             raise PlanError(
                 f"The joint block {list(domain.names)} has {true} combinations and {reported}"
-                " reports; its channel must report each of its variables.",
+                " reports; its channel must report a category of each of its variables.",
                 where=self.name,
             )
 
@@ -167,7 +167,7 @@ class Plan:
         repeated = repeated_in(names)
         if not names or repeated:
             raise PlanError(
-                f"A plan has each variable in exactly one block; repeated: {repeated}."
+                f"A plan must have each variable in exactly one block; repeated: {repeated}."
                 if names
                 else "The plan has no blocks.",
                 where=", ".join(repeated) or None,
@@ -245,13 +245,12 @@ class Plan:
 
 
 def _summary(block: Block) -> str:
-    """Return a block's names and a short description of its channel."""
     names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
     return f"{names}: {block.channel.describe()}"
 
 
 def _coordinated(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks in order; those of one coin are joined at the first one's position."""
+    """Return the blocks in order; blocks of the same coin are joined where the first one was."""
     together: dict[str, list[tuple[Block, Coordinated]]] = {}
     made: list[list[tuple[Block, Coordinated]] | Block] = []
     for block in blocks:

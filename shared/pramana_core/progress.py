@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A callback that takes the steps done and their total; it may raise to stop the work."""
+    """A callback for the steps done and their total; it may raise an exception to stop the work."""
 
     def __call__(self, done: int, total: int, /) -> None:
         """Receive the progress."""
@@ -21,7 +21,7 @@ class StagedProgress(Protocol):
 
 
 Tick = Callable[[], None]
-"""A callback made frequently during long work; it may raise to stop the work."""
+"""A callback that long work calls frequently; it may raise an exception to stop the work."""
 
 
 OnShare = Callable[[float], None]
@@ -56,7 +56,7 @@ def unwatched(done: int, total: int, /) -> None:
 def part_of(on_step: Progress, start: int, length: int) -> Progress:
     """Return a callback that reports a stage as a share of the whole, in hundredths.
 
-    A stage may step back; the reported share does not.
+    If a stage's own progress decreases, the reported share does not.
     """
     furthest = start
 

@@ -39,7 +39,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class StudyPart:
-    """The owner's index, the indices of the variables it reports in a set, and the channel."""
+    """An owner's part of a set: the owner's index, its variables' indices, and their channel."""
 
     owner: Annotated[int, Ge(0), Lt(OWNERS)]
     axes: Annotated[tuple[Annotated[int, Ge(0)], ...], Len(1, VARIABLES)]
@@ -48,7 +48,7 @@ class StudyPart:
 
 @dataclass(frozen=True)
 class StudySet:
-    """A set of variables that a record reports with probability `weight` / 2^32, by owner."""
+    """A set of variables, by owner, that a record reports with probability `weight` / 2^32."""
 
     weight: Annotated[int, Ge(1), Le(RESOLUTION)]
     parts: Annotated[tuple[StudyPart, ...], Len(1, OWNERS)]
@@ -58,8 +58,9 @@ class StudySet:
 class StudyPlan:
     """The owners' variables, as (name, variables) in the study's order, and the sets to report.
 
-    `sets` are in the order of the coin. The digest covers names, categories and integers. Raises
-    PlanError: repeated owners or variables, a set that does not fit, or weights that sum to over 1.
+    `sets` are in the order of their ranges of the coin. The digest covers names, categories and
+    integers. Raises PlanError: repeated names, a set that does not fit, or weights that sum to over
+    1.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]
@@ -86,13 +87,13 @@ class StudyPlan:
             places = [part.owner for part in one.parts]
             if not _ascending(places, len(self.owners)):
                 raise PlanError(
-                    f"Set {number} names the owners {places}; it must name some of the"
-                    f" {len(self.owners)} owners, each once and in the study's order.",
+                    f"Set {number} lists the owners at positions {places}; it must list one or more"
+                    f" of the {len(self.owners)} owners, each once and in the study's order.",
                     where=f"set {number}",
                 )
             if len(one.parts) > 1 and any(part.channel.tags for part in one.parts):
                 raise PlanError(
-                    f"Set {number} lies at several owners and reports subsets.",
+                    f"Set {number} reports subsets of the variables of several owners.",
                     where=f"set {number}",
                     remedy="Report subsets of the variables of one owner only.",
                 )
@@ -106,8 +107,9 @@ class StudyPlan:
         name, variables = self.owners[part.owner]
         if not _ascending(part.axes, len(variables)):
             raise PlanError(
-                f"Set {number} names the variables {list(part.axes)} of {name!r}; it must name some"
-                f" of its {len(variables)} variables in ascending order.",
+                f"Set {number} lists the variables at positions {list(part.axes)} of"
+                f" {name!r}; it must list one or more of this owner's {len(variables)} variables,"
+                " each once and in ascending order.",
                 where=f"set {number}",
             )
         sizes = tuple(variables[axis].size for axis in part.axes)
@@ -130,8 +132,8 @@ class StudyPlan:
         sampled = len(plan.blocks) == 1 and isinstance(block.channel, Sampled)
         if not sampled or list(block.names) != names:
             raise PlanError(
-                "A study plan takes one sampled block over the owners' variables in order.",
-                remedy="Design the plan with the owner of each variable stated.",
+                "A study plan needs one sampled block over all owners' variables, in order.",
+                remedy="State the owner of each variable when you design the plan.",
             )
         ends = list(itertools.accumulate(len(own) for _, own in owners))
         starts = [0, *ends[:-1]]
@@ -205,7 +207,7 @@ class StudyPlan:
         """Yield a description of each way in which a release's plan departs from this study plan.
 
         A release follows the study plan if its randomized blocks are exactly the owner's part.
-        Columns outside the plan may be public or withheld; any other would add to the stated loss.
+        Columns outside the plan may be public or withheld; any other column would add to the loss.
         """
         wanted = self.block(owner) if self.reports(owner) else None
         found = False
@@ -229,7 +231,7 @@ class StudyPlan:
                 f" not {self.digest[:12]}..."
             )
         if wanted is None or block.variables != wanted.variables:
-            return f"the study plan has no part {_shown(block)} for this owner"
+            return f"the study plan has no block {_shown(block)} for this owner"
         return f"its block {_shown(block)} differs from the study plan in its sets or channels"
 
     @property
@@ -239,14 +241,14 @@ class StudyPlan:
 
     @property
     def together(self) -> Plan:
-        """The plan of the miner's view: a record's reports from all owners."""
+        """The plan as the miner sees it: it joins a record's reports from all owners."""
         return Plan.combine(
             Plan((self.block(name),)) for name, _ in self.owners if self.reports(name)
         )
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The largest loss of any set over all owners; an attacker may know the coin."""
+        """The largest loss of any set over all owners, because an attacker may know the coin."""
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 
     def loss_at(self, owner: str) -> Amplification:
@@ -275,7 +277,6 @@ class StudyPlan:
 
 
 def _ascending(places: Sequence[int], size: int) -> bool:
-    """Return whether indices are below a size and ascending."""
     return bool(places) and list(places) == sorted({*places} & {*range(size)})
 
 
@@ -287,7 +288,7 @@ def _require_once(what: str, names: Sequence[str]) -> None:
     repeated = repeated_in(names)
     if repeated or not names:
         raise PlanError(
-            f"A study plan names each {what} exactly once; repeated: {repeated}."
+            f"A study plan must name each {what} exactly once; repeated: {repeated}."
             if names
             else f"A study plan needs an {what}.",
             where=", ".join(repeated) or None,
@@ -297,7 +298,7 @@ def _require_once(what: str, names: Sequence[str]) -> None:
 def _by_owner(
     choice: Choice, place: Sequence[int]
 ) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
-    """Yield each owner's part of a set; `place` has the owner's index of each variable."""
+    """Yield owner, axes and channel of each owner's part; `place` maps a variable to its owner."""
     groups = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
     if len(groups) == 1:
         yield (*groups[0], choice.channel)

@@ -57,7 +57,7 @@ def _print_version(wanted: bool) -> None:
 
 
 def at_terminal() -> bool:
-    """Return whether a person is at the terminal; scripts use options instead of answers."""
+    """Return whether a person at a terminal can answer questions; scripts use options instead."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -89,7 +89,7 @@ class Bar:
         self._began = bar.get_time()
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Show the finished part of the total; work of unknown length shows at once."""
+        """Show the finished part of the total. The bar appears at once if the total is unknown."""
         self._bar.update(self._task, completed=done)
         # Rich's update ignores a total of None, so the total is set here.
         self._bar.tasks[0].total = total
@@ -176,8 +176,8 @@ def _root(
 def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -> typer.Typer:
     """Add an example and the exit codes to the help of every command; return the application.
 
-    Every command then rejects options that are `nan` or `inf`. `examples` has the command line
-    after `program`, by command name.
+    Every command then rejects options that are `nan` or `inf`. `examples` maps a command's name to
+    the example command lines after `program`.
     """
     for command in app.registered_commands:
         if command.callback is not None and not hasattr(command.callback, "finite"):
@@ -217,7 +217,7 @@ def _with_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _name_option(command: Callable[..., Any], error: OptionError) -> None:
-    """Add the option of a command at which an error lies, if the error's text has none."""
+    """Add a note with the option that an error is about, unless the error's text names it."""
     wrong = (error.where or "").rpartition(".")[2].replace("-", "_")
     for name, hint in get_type_hints(command, include_extras=True).items():
         for info in getattr(hint, "__metadata__", ()):
@@ -240,7 +240,7 @@ OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
 
 def error_of_system(error: OSError) -> PramanaError:
     """Return the error for a file or folder that cannot be used, or for a full disk."""
-    what = str(error.filename or "what the command reads or writes")
+    what = str(error.filename or "a file of this command")
     if is_full(error):
         return no_room(what)
     return OptionError(
@@ -253,8 +253,8 @@ def error_of_system(error: OSError) -> PramanaError:
 def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     """Run an application. A PramanaError becomes a message and an exit code.
 
-    So does a file or folder that cannot be used, a full disk, and a missing library, for which the
-    message names the optional dependencies `extra`.
+    A file or folder that cannot be used, a full disk and a missing library are reported in the same
+    way. The message on a missing library recommends the optional dependencies `extra`.
     """
     command: Callable[..., Any] = typer.main.get_command(app)
     for stream in (sys.stdout, sys.stderr):

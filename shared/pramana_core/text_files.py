@@ -1,4 +1,4 @@
-"""Reads text files of any Unicode encoding that starts with a byte order mark, else UTF-8."""
+"""Reads text files in the encoding of their byte order mark, or as UTF-8 without a mark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def decoded(content: bytes) -> str:
     r"""Return the text of a file's bytes with every line ended by `\n`.
 
     Raises:
-        UnicodeDecodeError: a line is not in the encoding; the reason names the first.
+        UnicodeDecodeError: a line is not in the encoding; the reason names the first such line.
     """
     try:
         text = content.decode(encoding_of(content))

@@ -31,7 +31,7 @@ def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
     """
     numbers = np.asarray(values, dtype=float)
     if np.isnan(numbers).all():
-        raise ValueError("the values contain no number, so none of them is the largest")
+        raise ValueError("the values contain no number, so no value is the largest")
     best = float(np.nanmax(numbers))
     if np.isinf(best):
         return int(np.flatnonzero(numbers == best)[0])
@@ -46,7 +46,7 @@ def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TI
 def first_largest_of_rows(
     rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return for each of n rows the index of the first value that ties with the largest, else 0."""
+    """Return for each of n rows the index of the first value that ties with the largest, or 0."""
     numbers = np.asarray(rows, dtype=float)
     known = np.where(np.isnan(numbers), -np.inf, numbers)
     best = known.max(axis=1, keepdims=True)
@@ -62,8 +62,8 @@ def descending(
 ) -> npt.NDArray[np.intp]:
     """Return the indices of N values from the largest down; ties keep their order.
 
-    Ties are those of `levels`, whose first level here starts at the largest value. A value that is
-    smaller by more than a tie never comes before it. NaN comes last.
+    Values tie as in `levels`, except that the first level starts at the largest value. A value that
+    is smaller by more than a tie never comes before a larger one. NaN comes last.
     """
     return np.argsort(levels(-np.asarray(values, dtype=float), scale=scale, tie=tie), kind="stable")
 
@@ -78,10 +78,10 @@ def ascending(
 def levels(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.float64]:
-    """Return levels 0, 1, ... of N values from the smallest up; equal levels tie, NaN stays.
+    """Return levels 0, 1, ... of N values from the smallest up; values of a level tie, NaN stays.
 
-    A level contains the values within `tie` times the largest finite value, or `scale`, of its
-    smallest value. Values within a thousandth of a tie of each other always share a level.
+    A level contains the values that exceed its smallest value by at most `tie` times the largest
+    finite value, or `scale` if larger. Values within a thousandth of a tie always share a level.
     """
     numbers = np.asarray(values, dtype=float)
     order = np.argsort(numbers, kind="stable")[: np.count_nonzero(~np.isnan(numbers))]
@@ -92,7 +92,7 @@ def levels(
 
 
 def _begins(ordered: npt.NDArray[np.float64], slack: float) -> npt.NDArray[np.bool_]:
-    """Return which of the ascending values start a level (see `levels`)."""
+    """Return a mask of the ascending values that start a level (see `levels`)."""
     gaps = np.full(ordered.shape, np.inf)
     with np.errstate(invalid="ignore"):
         # Equal infinities differ by zero.

@@ -246,13 +246,32 @@ def test_every_owner_has_a_network_with_the_miner_alone():
         }
 
 
+class Overlay(yaml.SafeLoader):
+    """Reads a file that is put over another, where `!reset` takes a value away."""
+
+
+Overlay.add_constructor("!reset", lambda _loader, _node: None)
+
+
+def added(file: str) -> dict[str, Any]:
+    """Return the services that an overlay adds."""
+    text = (ROOT / "deploy" / file).read_text()
+    services = yaml.load(text, Overlay)["services"]
+    return {name: service for name, service in services.items() if name != "miner"}
+
+
 def test_every_container_drops_what_it_does_not_need():
-    for name, service in {**SERVICES, **OURS_ON_POSTGRESQL}.items():
+    over = {**added("compose.cluster.yml"), **added("compose.proxy.yml")}
+    assert set(over) == {"scheduler", "counter", "proxy"}
+    for name, service in {**SERVICES, **OURS_ON_POSTGRESQL, **over}.items():
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+        assert ("restart" in service) == (name not in ("organizer", "analyst")), name
         assert service["read_only"] is True, name
         assert service["init"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         published = service.get("ports", [])
-        assert all(p.startswith("127.0.0.1:") for p in published), name
+        assert all(p.startswith("127.0.0.1:") for p in published) or name == "proxy", name
 
 
 def test_the_miner_on_postgresql_shares_its_records_with_its_workers_alone():

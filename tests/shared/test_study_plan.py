@@ -237,10 +237,10 @@ def test_what_does_not_follow_is_said():
     (more,) = departures("north", north, MORE)
     assert more.startswith("it randomizes ['q'] outside the study plan")
     swapped, lacks = departures("north", PLAN.block("south"))
-    assert swapped == "the study plan has no part ['c'] for this owner"
+    assert swapped == "the study plan has no block ['c'] for this owner"
     assert lacks.startswith("it lacks")
     stranger = departures("stranger", north)
-    assert stranger == ["the study plan has no part ['a', 'b'] for this owner"]
+    assert stranger == ["the study plan has no block ['a', 'b'] for this owner"]
 
 
 def test_another_coin_and_other_sets_of_this_one_are_told_apart():

@@ -1,4 +1,6 @@
-"""Columns of a peer: checked against its announcement, then counted, and never stored."""
+"""Receiving columns from a peer. They are checked against its announcement, counted, and never
+stored.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from pramana_core.wire.releases import release_digest
 
 
 def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
-    """Return the reported columns whose joint table determines the true table over a scope."""
+    """Return the reported columns whose joint table determines the true table over `scope`."""
     names: list[str] = []
     for block in plan.blocks:
         inside = [name for name in block.names if name in scope]
@@ -33,7 +35,7 @@ Fetch = Callable[[int], bytes]
 
 @dataclass(frozen=True, eq=False)
 class ReceivedColumns:
-    """A peer's randomized columns."""
+    """The randomized columns of a peer."""
 
     plan: Plan
     records: int
@@ -41,7 +43,7 @@ class ReceivedColumns:
 
 
 def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
-    """Return the blocks that a peer draws, checked against its offer. Raises PeerDeviated."""
+    """Return the blocks that a peer draws, after a check against its offer. Raises PeerDeviated."""
     try:
         plan = announced.to_plan()
     except PramanaError as error:
@@ -56,7 +58,8 @@ def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
                 continue
             if known.variable.to_variable() != variable:
                 raise PeerDeviated(
-                    f"{sender} announces {variable.name!r} with other categories than it offered.",
+                    f"{sender} announces {variable.name!r} with categories that differ from "
+                    "those in its offer.",
                     where=sender,
                 )
             if known.sensitive and block.channel.is_identity:
@@ -68,7 +71,7 @@ def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
 
 
 def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> None:
-    """Check that an announced package has the offered records under a plan. Raises PeerDeviated."""
+    """Check that a package contains the offered records under a plan. Raises PeerDeviated."""
     counts = sum(part.records for part in package.parts)
     whole = release_digest(plan.digest, package.parts)
     if (package.records, counts, package.digest) != (offer.records, offer.records, whole):
@@ -82,7 +85,9 @@ def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> No
 def receive(
     sender: str, plan: Plan, package: Package, fetch: Fetch, holding: LocalRecords
 ) -> ReceivedColumns:
-    """Fetch a package and check it as announced. Raises PeerDeviated, PeerUnreachable."""
+    """Fetch a peer's package and check it against the announcement. Raises PeerDeviated,
+    PeerUnreachable.
+    """
     bodies = []
     for part in package.parts:
         body = fetch(part.number)

@@ -1,4 +1,4 @@
-"""This owner's records in a session: true codes, in the order of the pseudonyms."""
+"""This owner's records in a session: true codes, with rows in the order of the pseudonyms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pramana_core.wire.parts import Pseudonyms, key_order
 
 @dataclass(frozen=True, eq=False)
 class LocalRecords:
-    """This owner's records, ascending by `keys`: never sent, and exact for its own learning."""
+    """This owner's true records, sorted by `keys`, for its own learning. They are never sent."""
 
     site: Site
     plan: PlannedSite
@@ -60,7 +60,7 @@ def read_local_records(
 
 
 def offer(holding: LocalRecords, proposal: Proposal) -> Offer:
-    """Return an owner's offer, before anything is randomized."""
+    """Return this owner's offer for a proposal, before anything is randomized."""
     digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
     return Offer(
         proposal=proposal.digest,
@@ -77,7 +77,7 @@ def offer(holding: LocalRecords, proposal: Proposal) -> Offer:
 
 
 def require_aligned(offers: dict[str, Offer], study: str) -> None:
-    """Check that all owners have the same records. Raises RecordsDoNotAlign."""
+    """Check that all owners offer the same records. Raises RecordsDoNotAlign."""
     if len({offer.keys_digest for offer in offers.values()}) > 1:
         each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
         raise RecordsDoNotAlign(

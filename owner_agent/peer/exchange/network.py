@@ -1,4 +1,4 @@
-"""The owners' joint network, checked as a whole, and its files.
+"""The owners' joint network: merging the parts, checking the whole, and writing its files.
 
 `network.json` has the format of the miner's models.
 """
@@ -35,14 +35,14 @@ _ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True, eq=False)
 class MergedNetwork:
-    """The whole network, with the owners' statements on its links."""
+    """The whole network, and the owners' statements on its links."""
 
     learned: LearnedBayesNet
     links: tuple[StatedLink, ...]
 
 
 def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart:
-    """Return an owner's findings as a message that represents every float exactly."""
+    """Return an owner's findings as a message in which every float is exact."""
     return NetworkPart(
         proposal=proposal.digest,
         families=[
@@ -70,7 +70,7 @@ def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart
 def merge(
     proposal: Proposal, parts: Mapping[str, NetworkPart], holdings: Holdings, domain: Domain
 ) -> MergedNetwork:
-    """Merge the learners' parts into one network. Raises PeerDeviated."""
+    """Merge the owners' parts into one network. Raises PeerDeviated."""
     families: dict[str, LearnedFamily] = {}
     for owner in proposal.participants:
         _require_own(proposal, owner, parts[owner], holdings[owner])
@@ -123,7 +123,7 @@ def files_of(
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:
-    """Return SHA-256 over names and contents, equal at two owners if and only if all files are."""
+    """Return SHA-256 over names and contents of the files, which owners compare."""
     running = hashlib.sha256()
     for name in sorted(files):
         running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())

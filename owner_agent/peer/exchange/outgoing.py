@@ -1,7 +1,7 @@
-"""Releases to a peer: only the columns that the peer may have, recorded before they are sent.
+"""Releases to a peer: only the columns that the peer may receive, recorded before they are sent.
 
-Whole blocks are randomized, with the same keyed draws as any release, and columns not requested are
-dropped. So nobody receives two randomizations of one value.
+Whole blocks are randomized, with the same keyed draws as in any release, and then columns that were
+not requested are dropped. Therefore nobody receives two randomizations of one value.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from pramana_core.wire.releases import release_digest
 
 @dataclass(frozen=True)
 class Share:
-    """A peer's blocks: `drawn` as randomized, and `sent` as declared for the part that is sent."""
+    """The blocks for a peer: `drawn` as they are randomized, and `sent` as declared to the peer."""
 
     drawn: tuple[Block, ...]
     sent: tuple[Block, ...]
 
     @property
     def plan(self) -> Plan:
-        """The plan of the sent blocks."""
+        """The plan of the blocks that are sent."""
         return Plan(self.sent)
 
     def of(self, made: SortedReports) -> Randomized:
-        """Return the sent part of drawn reports."""
+        """Return the part of randomized reports that is sent."""
         plan = self.plan
         columns = {name: made.columns[name][:] for name in plan.reported_sizes}
         return Randomized(plan, made.keys[:], columns)
@@ -47,7 +47,7 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class OutgoingPackage:
-    """A package for a peer, ready to be sent, with its entry of the ledger."""
+    """A package for a peer, ready to be sent, with the ledger's entry for it."""
 
     package: Package
     entry: Entry
@@ -55,10 +55,10 @@ class OutgoingPackage:
 
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
-    """Return the share of a peer entitled to some variables, or None if it is empty.
+    """Return the share of a peer that may receive some variables, or None if it is empty.
 
-    The share is the margin of a block's joint draw, or the whole block of a channel without
-    margins.
+    If a block's channel allows, the share is the margin of the block's joint draw; otherwise it is
+    the whole block.
     """
     drawn, sent = [], []
     for block in plan.blocks:
@@ -74,7 +74,7 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
 def draws_of(
     holding: LocalRecords, share: Share, identities: Mapping[str, str], entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
-    """Return the ledger's draws of each column for sending a share."""
+    """Return the ledger's draw of each column for a share to be sent."""
     draws = planned_draws(
         share.drawn,
         {name: holding.plan.columns[name] for block in share.sent for name in block.names},
@@ -92,7 +92,7 @@ def outgoing(
     now: datetime,
     consent: PublishOptions,
 ) -> OutgoingPackage:
-    """Randomize a peer's share and prepare it. Raises PlanConflict, UnprotectedVariable."""
+    """Randomize and prepare a peer's share. Raises PlanConflict, UnprotectedVariable."""
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state
@@ -130,14 +130,14 @@ def outgoing(
 
 
 def forget(holding: LocalRecords, made: OutgoingPackage) -> None:
-    """Remove a package from the outbox if no release of it was ever sent."""
+    """Remove a package from the outbox unless it may have been sent."""
     left = {entry.name for entry in Ledger(holding.site.state).entries()}
     if made.entry.name not in left:
         discard(made.bodies.folder.parent, made.entry.name)
 
 
 def pack(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
-    """Return reports with pseudonyms as an announced package, and as bytes in the outbox."""
+    """Return reports with pseudonyms as a package to announce, and as bytes in the outbox."""
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts
     package = Package(

@@ -1,6 +1,7 @@
-"""The privacy loss of a session: by column, by owner and for a record.
+"""The privacy loss of a session: by column, by owner and for a whole record.
 
-The sum bounds the disclosure to colluding peers. Exactly shared parameters have no epsilon.
+The sum bounds the disclosure to colluding peers. Parameters that are shared exactly have no
+epsilon.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
 def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
-    """Add up the loss of the blocks that owners draw, each counted once for all receivers."""
+    """Add up the loss of the blocks that owners draw. Each block counts once for all receivers."""
     return total_loss(
         BlockDisclosure(
             owner,
@@ -37,7 +38,7 @@ def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
-    """Yield the loss as sentences; nothing if no column is sent."""
+    """Yield sentences on a session's loss, or nothing if no column is sent."""
     if not disclosure.columns:
         return
     yield "Joint disclosure about a record to all peers by the columns sent in this session:"
@@ -56,7 +57,7 @@ def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
 
 
 def session_json(disclosure: StudyDisclosure) -> dict[str, Any]:
-    """Return the loss for scripts; null is the loss of a column sent unchanged."""
+    """Return a session's loss as JSON values; the loss of a column sent unchanged is null."""
     return {
         "prior": PRIOR,
         "columns": [

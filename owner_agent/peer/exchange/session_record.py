@@ -1,4 +1,4 @@
-"""The ledger's line of a session: exactly shared tables, and the proof of agreement."""
+"""The ledger's record of a session: tables disclosed exactly, and the proof of agreement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pramana_core.wire.base import Label, Message, Sha256
 
 
 class SharedFamily(Message):
-    """A family whose parameters all participants received; epsilon does not cover it."""
+    """A family whose parameters all participants received. No epsilon covers this disclosure."""
 
     node: Label
     parents: list[Label]
@@ -26,7 +26,7 @@ class SharedFamily(Message):
 
 
 class ExactTable(Message):
-    """A table that shared parameters reveal: digests of own columns and of the peers' columns."""
+    """A table that shared parameters reveal, as digests of own columns and of peers' columns."""
 
     study: str
     own: list[Sha256]
@@ -37,13 +37,13 @@ class ExactTable(Message):
     shared: datetime
 
     def covers(self, other: ExactTable) -> bool:
-        """Whether another table is part of this table."""
+        """Whether `other` is part of this table."""
         same = (self.study, self.own) == (other.study, other.own)
         return same and set(self.groups) >= set(other.groups)
 
 
 class SessionRecord(Message):
-    """A session: its shared families and, once the result may be written, the agreement."""
+    """A session's shared families and, once the result may be written, the owners' agreement."""
 
     proposal: Proposal
     families: tuple[SharedFamily, ...] = ()
@@ -53,14 +53,14 @@ class SessionRecord(Message):
 
 
 def session_name(session: str) -> str:
-    """Return a session's name in the ledger."""
+    """Return the name under which the ledger lists a session."""
     return f"session-{session}"
 
 
 def session_entry(
     holding: LocalRecords, proposal: Proposal, peers: Sequence[str], now: datetime
 ) -> Entry:
-    """Return the ledger's entry of this owner's participation in a session with peers."""
+    """Return the ledger's entry for taking part in a session with peers."""
     return Entry(
         miner=PEER + ",".join(peers),
         study=proposal.study,
@@ -79,7 +79,7 @@ def session_entry(
 
 
 def session_records(entries: Iterable[Entry]) -> list[SessionRecord]:
-    """Return the session records in the ledger's entries, oldest first. Raises StoreCorrupt."""
+    """Return the records of sessions in the ledger's entries, oldest first. Raises StoreCorrupt."""
     return [_read(entry) for entry in entries if entry.session]
 
 
@@ -90,6 +90,6 @@ def _read(entry: Entry) -> SessionRecord:
         raise StoreCorrupt(
             f"The ledger's record of {entry.name} is damaged.",
             where=entry.name,
-            remedy="Restore the state folder from your newest backup. The record is the only"
-            " account of what was shared.",
+            remedy="Restore the state folder from your newest backup. Only this record contains "
+            "what was shared.",
         ) from None

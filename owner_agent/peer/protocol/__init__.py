@@ -1,4 +1,4 @@
 """The protocol between owners: tasks, messages, steps, and identities with pinned certificates.
 
-`owner_agent.peer` implements the answers.
+The code that answers the messages is in `owner_agent.peer`.
 """

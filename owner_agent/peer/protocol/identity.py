@@ -1,4 +1,4 @@
-"""An owner's identity for its peers: a key and a certificate that the others pin."""
+"""An owner's identity for its peers: a key, and a certificate that the peers pin."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ class PublicIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the certificate, in groups for reading aloud."""
+        """SHA-256 of the certificate, in groups of digits that are easy to read aloud."""
         digest = hashlib.sha256(self.der).hexdigest()
         return ":".join(digest[i : i + 4] for i in range(0, len(digest), 4))
 
     @property
     def der(self) -> bytes:
-        """The certificate in DER; of several in its file, the first."""
+        """The certificate in DER. If the file has several, the first one."""
         return x509.load_pem_x509_certificate(self.pem).public_bytes(Encoding.DER)
 
     def signed(self, signature: bytes, message: bytes) -> bool:
-        """Whether this owner signed a message."""
+        """Whether `signature` is this owner's signature of a message."""
         key = x509.load_pem_x509_certificate(self.pem).public_key()
         if not isinstance(key, Ed25519PublicKey):
             return False
@@ -77,14 +77,14 @@ class PublicIdentity:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """This owner's key and certificate; printed forms omit the key."""
+    """This owner's key and certificate. Printed forms omit the key."""
 
     public: PublicIdentity
     folder: Path
     _key: Ed25519PrivateKey = field(repr=False)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message."""
+        """Return this owner's signature of a message."""
         return self._key.sign(message)
 
     @property
@@ -97,7 +97,7 @@ _CERTIFICATE, _KEY = "identity.pem", "identity.key"
 
 
 def make_identity(site: Site, now: dt.datetime) -> PeerIdentity:
-    """Return the site's identity, created if it is missing. Raises KeyFileError."""
+    """Return the site's identity, and create it if it is missing. Raises KeyFileError."""
     folder = private_directory(state_directory(site.state) / "keys")
     if not (folder / _KEY).exists():
         key = Ed25519PrivateKey.generate()
@@ -124,7 +124,7 @@ def load_identity(site: Site) -> PeerIdentity:
 
 
 def pinned(site: Site) -> dict[str, PublicIdentity]:
-    """Return the known peers by name. Raises ConfigError."""
+    """Return the identities of the known peers by name. Raises ConfigError."""
     found: dict[str, PublicIdentity] = {}
     for peer in site.peer.known:
         path = site.folder / peer.certificate
@@ -143,7 +143,7 @@ def pinned(site: Site) -> dict[str, PublicIdentity]:
 
 
 def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLContext:
-    """Return the TLS settings for calling one owner, and nobody else."""
+    """Return TLS settings with which only the owner `server` can be called."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     # The certificate itself is pinned, so the host name needs no check.
@@ -154,7 +154,7 @@ def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLCon
 
 
 def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentity]) -> None:
-    """Restrict a server's TLS settings to callers with a known certificate."""
+    """Restrict a server's TLS settings to callers that have a known owner's certificate."""
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
     for peer in known.values():
@@ -162,14 +162,16 @@ def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentit
 
 
 def caller_of(certificate: str | None, known: Mapping[str, PublicIdentity]) -> str:
-    """Return the known owner of a caller's PEM certificate. Raises Unauthenticated."""
+    """Return the known owner whose certificate a caller presents, as PEM. Raises
+    Unauthenticated.
+    """
     der = None if certificate is None else ssl.PEM_cert_to_DER_cert(certificate)
     for name, peer in known.items():
         if peer.der == der:
             return name
     raise Unauthenticated(
         "The caller does not have a known owner's certificate.",
-        remedy="Exchange certificates, and add each other to the [peer] sections.",
+        remedy="Exchange certificates. Each owner adds the other to [peer] in its site file.",
     )
 
 
@@ -206,14 +208,16 @@ def _unusable(folder: Path) -> KeyFileError:
 
 
 def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
-    """Return a message as a signed statement of this owner in a session."""
+    """Return a message of this owner in a session as a signed statement."""
     content = message.model_dump_json()
     text = _statement(session, type(message), content)
     return Signed(owner=identity.public.name, content=content, signature=identity.sign(text).hex())
 
 
 def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type[Stated]) -> Stated:
-    """Return the message in an owner's signed statement. Raises PeerDeviated."""
+    """Return the message in an owner's statement after checking the signature. Raises
+    PeerDeviated.
+    """
     text = _statement(session, kind, signed.content)
     if signed.owner != owner.name or not owner.signed(bytes.fromhex(signed.signature), text):
         raise PeerDeviated(

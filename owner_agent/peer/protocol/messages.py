@@ -1,7 +1,7 @@
-"""The messages of owners in a joint session. Unknown fields are errors.
+"""The messages between owners in a joint session. Unknown fields are errors.
 
-In order: the initiator's `Proposal`, each owner's `Offer` and `Announcement`, and the `NetworkPart`
-that each owner has learned.
+In order, these are the initiator's `Proposal`, each owner's `Offer` and `Announcement`, and the
+`NetworkPart` that each owner has learned.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class PeerMessage(Message):
 
 
 class Statement(PeerMessage):
-    """A message that an owner states and signs, once per session and `noun`."""
+    """A message that an owner states and signs, at most once per session for each `noun`."""
 
     noun: ClassVar[str]
 
 
 class Proposal(PeerMessage):
-    """The initiator's proposal of a joint task, to be done within `seconds` of its arrival."""
+    """The initiator's proposal of a joint task, which must end within `seconds` of its arrival."""
 
     session: SessionId
     study: Name
@@ -67,7 +67,7 @@ class Proposal(PeerMessage):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON, which identifies the agreed proposal."""
+        """SHA-256 of the canonical JSON, which identifies the proposal that owners agree on."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def others(self, owner: str) -> list[str]:
@@ -75,20 +75,20 @@ class Proposal(PeerMessage):
         return [name for name in self.participants if name != owner]
 
     def entitled(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
-        """Return the sender's variables for the receiver, in the sender's order."""
+        """Return the sender's variables that the receiver may have, in the sender's order."""
         needed = self.task.needs(holdings[receiver]) if sender != receiver else ()
         return tuple(name for name in holdings[sender] if name in needed)
 
 
 class OfferedVariable(Message):
-    """A variable of the session that this owner has."""
+    """A variable of the session that the offering owner has."""
 
     variable: VariableMessage
     sensitive: bool
 
 
 class Offer(Statement):
-    """An owner's variables in the session, with SHA-256 of the ascending pseudonyms."""
+    """An owner's variables in the session, and SHA-256 of its pseudonyms in ascending order."""
 
     noun = "offer"
 
@@ -99,7 +99,7 @@ class Offer(Statement):
 
 
 class Package(Message):
-    """One peer's share of the drawn columns: its content, before a byte of it is sent."""
+    """The drawn columns for one peer, described before their first byte is sent."""
 
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
@@ -107,7 +107,7 @@ class Package(Message):
 
 
 class Announcement(Statement):
-    """The blocks that an owner draws for any peer (`drawn`), and the digest of all offers."""
+    """The blocks that an owner draws for any peer (`drawn`), and a digest of all offers."""
 
     noun = "announcement"
 
@@ -123,7 +123,9 @@ _Row = Annotated[
 
 
 class FamilyMessage(Message):
-    """The parameters of one node, each list in C order of (parents..., node); see LearnedFamily."""
+    """The parameters of a node. Each list is in C order of (parents..., node); see
+    LearnedFamily.
+    """
 
     node: Label
     parents: Annotated[list[Label], Field(max_length=64)]
@@ -136,7 +138,7 @@ class FamilyMessage(Message):
 
 
 class StatedLink(Message):
-    """A learned link and its evidence; see LearnedLink. An infinite inflation is null."""
+    """A learned link and the evidence for it; see LearnedLink. An infinite inflation is null."""
 
     parent: Label
     child: Label
@@ -157,7 +159,7 @@ class NetworkPart(Statement):
 
 
 class Signed(PeerMessage):
-    """A signed statement of an owner, which forwarding owners cannot change."""
+    """A statement with its owner's signature, so owners that forward it cannot change it."""
 
     owner: Name
     content: Annotated[str, StringConstraints(max_length=1 << 28)]
@@ -171,7 +173,7 @@ class Statements(PeerMessage):
 
 
 class ResultAgreement(Statement):
-    """The digest of a prepared result; the signature is the consent to write it."""
+    """The digest of a prepared result. The owner's signature is its consent to write the result."""
 
     noun = "agreement"
 
@@ -203,7 +205,7 @@ class Status(PeerMessage):
 
 
 class Ending(PeerMessage):
-    """The reason why a session ends without a result, and the owner that found it."""
+    """The reason why a session ends without a result, and the owner where the reason arose."""
 
     owner: Name
     problem: ProblemDetail
@@ -214,7 +216,7 @@ Stated = TypeVar("Stated", bound=Statement)
 
 
 def read(kind: type[Read], content: str | bytes, who: str) -> Read:
-    """Parse a message of another owner. Raises PeerDeviated, which quotes nothing from it."""
+    """Parse a message from another owner. Raises PeerDeviated, which quotes none of the message."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
@@ -227,7 +229,7 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
 
 
 def digest_of(statements: list[Signed]) -> str:
-    """Return the digest of all statements of a round, independent of their order."""
+    """Return a digest of all statements in a round that does not depend on their order."""
     lines = sorted(
         f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
     )

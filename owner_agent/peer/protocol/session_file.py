@@ -23,7 +23,7 @@ _Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)
 
 
 class SessionFile(BaseModel):
-    """The content of `peers.toml`; without `participants`, all known peers take part."""
+    """The content of `peers.toml`. Without `participants`, all known peers take part."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -33,15 +33,16 @@ class SessionFile(BaseModel):
     task: TaskMessage
 
     def patient(self, environment: Environment) -> Environment:
-        """Return the environment with the file's waiting times for other owners."""
+        """Return the environment with this file's waiting times for other owners."""
         patience = replace(environment.patience, work=self.seconds, connect=self.connect_seconds)
         return replace(environment, patience=patience)
 
     def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
-        """Whether a proposal matches this file, with all `known` peers if it names none.
+        """Whether a proposal matches this file. If the file lists no participants, all `known`
+        peers count.
 
-        The participants need not include the initiator and the owner itself. The initiator alone
-        decides on the time limits.
+        The list need not include the initiator or this owner. Time limits need not match, because
+        the initiator alone decides on them.
         """
         named = {*(self.participants or known), proposal.initiator, own}
         return proposal.task == self.task and named == set(proposal.participants)
@@ -57,7 +58,7 @@ def load_session_file(path: Path) -> SessionFile:
 
 
 def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
-    """Return this owner's proposal from a session file. Raises ConfigError."""
+    """Return the proposal of this owner for the session in a session file. Raises ConfigError."""
     known = [peer.name for peer in site.peer.known]
     wanted = [name for name in file.participants or known if name != site.owner]
     try:

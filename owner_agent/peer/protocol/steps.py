@@ -1,4 +1,6 @@
-"""The steps of a session, in the table that defines calls to other owners, routes and answers."""
+"""The steps of a session. One table defines the calls to other owners, the routes and the
+answers.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,10 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 
 @dataclass(frozen=True)
 class Step(Generic[Request, Answer]):
-    """A request to an owner, done by the participant's method of the same name.
+    """A request to an owner, which the participant's method of the same name carries out.
 
-    Only the initiator can request a step with a `phase`, and an error ends the session. A
-    `repeatable` step takes no work.
+    A step with a `phase` is only for the initiator, and an error in it ends the session. A
+    `repeatable` step needs no work.
     """
 
     name: str
@@ -88,14 +90,14 @@ STEPS: tuple[Step[Any, Any], ...] = (
 
 
 class Partner(Protocol):
-    """An owner that does the steps of a session. All methods raise PramanaError."""
+    """An owner that carries out the steps of a session. All methods raise PramanaError."""
 
     @property
     def name(self) -> str:
         """The owner's name."""
 
     def within(self, ends: float) -> Partner:
-        """Return the same owner, with calls limited to the time `ends` on this owner's clock."""
+        """Return the same owner; its calls end at the time `ends` on this owner's clock."""
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None

@@ -1,4 +1,4 @@
-"""The joint tasks of owners: the ``task`` of a session file, one class per kind."""
+"""The joint tasks of owners (``task`` in a session file), with a class for each kind of task."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """An owner's findings: the families of its variables, and the links between them."""
+    """What an owner learned: the families of its variables, and the links between them."""
 
     families: tuple[LearnedFamily, ...]
     links: tuple[LearnedLink, ...] = ()
 
 
 class NetworkTask(WithParameters):
-    """A network that all owners obtain; each learns its own nodes."""
+    """Learning a network that all owners obtain. Each owner learns the families of its nodes."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,15 +55,15 @@ class NetworkTask(WithParameters):
         raise NotImplementedError
 
     def possible_parents(self, node: str) -> Sequence[str]:
-        """Return the variables that may be parents of a node."""
+        """Return the variables that the task allows as parents of a node."""
         raise NotImplementedError
 
     def agreed_parents(self, node: str) -> Sequence[str]:  # noqa: ARG002 - of a known structure
-        """Return the parents of a node that are known before learning."""
+        """Return those parents of a node that are known before learning."""
         return ()
 
     def allows(self, node: str, parents: Sequence[str]) -> bool:
-        """Return whether a node may be learned with these parents."""
+        """Return whether the task allows these parents of a node."""
         raise NotImplementedError
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
@@ -71,14 +71,14 @@ class NetworkTask(WithParameters):
         raise NotImplementedError
 
     def needs(self, own: Collection[str]) -> Collection[str]:
-        """Return the possible parents of an owner's nodes (Ma 5.2.1, definition 2; 5.2.2)."""
+        """Return all possible parents of an owner's nodes (Ma 5.2.1, definition 2; 5.2.2)."""
         nodes = [node for node in self.names if node in own]
         return {parent for node in nodes for parent in self.possible_parents(node)}
 
     def families(
         self, marginals: Marginals, parents: Mapping[str, Sequence[str]], watch: Progress
     ) -> tuple[LearnedFamily, ...]:
-        """Learn families; a peer's variable that is a parent has no parents here."""
+        """Learn this owner's families. A parent of a peer is treated as having no parents."""
         from pramana_core.learn.networks.bayes_net import learn_parameters
         from pramana_core.learn.networks.structure import Structure
 
@@ -90,7 +90,7 @@ class NetworkTask(WithParameters):
 
 
 class ParametersTask(NetworkTask):
-    """The parameters of a network of known structure (Ma 5.2.1)."""
+    """Learning the parameters of a network with a known structure (Ma 5.2.1)."""
 
     kind: Literal["parameters"] = "parameters"
     structure: Annotated[Parents, Field(min_length=1, max_length=MAX_VARIABLES)]
@@ -99,7 +99,7 @@ class ParametersTask(NetworkTask):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The nodes."""
+        """The nodes of the structure."""
         return tuple(self.structure)
 
     def check(self) -> None:
@@ -109,15 +109,15 @@ class ParametersTask(NetworkTask):
         Structure.of(self.structure)
 
     def possible_parents(self, node: str) -> Sequence[str]:
-        """Return the parents in the structure."""
+        """Return a node's parents in the structure."""
         return self.structure[node]
 
     def agreed_parents(self, node: str) -> Sequence[str]:
-        """Return the parents in the structure."""
+        """Return a node's parents in the structure."""
         return self.structure[node]
 
     def allows(self, node: str, parents: Sequence[str]) -> bool:
-        """Return whether these are the parents in the structure, in their order."""
+        """Return whether these are a node's parents in the structure, in the same order."""
         return self.structure[node] == list(parents)
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
@@ -127,7 +127,7 @@ class ParametersTask(NetworkTask):
 
 
 class StructureTask(NetworkTask):
-    """The structure along a given order of all variables, then its parameters (Ma 5.2.2)."""
+    """Learning the structure for a given order of all variables, then the parameters (Ma 5.2.2)."""
 
     kind: Literal["structure"] = "structure"
     order: Labels
@@ -144,16 +144,16 @@ class StructureTask(NetworkTask):
         return tuple(self.order)
 
     def check(self) -> None:
-        """Check that the order names each variable once. Raises OptionError."""
+        """Check that the order lists no variable twice. Raises OptionError."""
         if len(set(self.order)) < len(self.order):
             raise OptionError("The task's order names a variable twice.", where="task.order")
 
     def possible_parents(self, node: str) -> Sequence[str]:
-        """Return the variables before a node."""
+        """Return the variables that precede a node in the order."""
         return self.order[: self.order.index(node)]
 
     def allows(self, node: str, parents: Sequence[str]) -> bool:
-        """Return whether the parents precede the node and are not too many."""
+        """Return whether the parents precede the node and are at most `max_parents`."""
         return {*parents} <= {*self.possible_parents(node)} and len(parents) <= self.max_parents
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:

@@ -1,4 +1,4 @@
-"""Work in threads that can be abandoned, and sections in which signals must wait."""
+"""Work in threads that can be abandoned, and short sections that signals cannot interrupt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def started(work: Callable[[], Result]) -> Future[Result]:
-    """Start work in a daemon thread, which neither its caller nor the process must await."""
+    """Start work in a daemon thread, which may be abandoned when the process ends."""
     future: Future[Result] = Future()
 
     def run() -> None:
@@ -31,14 +31,14 @@ def started(work: Callable[[], Result]) -> Future[Result]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM during short work that cannot be undone."""
+    """Delay Ctrl-C and SIGTERM during short work that must not be interrupted."""
     with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):
         yield
 
 
 @contextmanager
 def stopped_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that other owners are notified."""
+    """Let SIGTERM end a command in the same way as Ctrl-C, so other owners are informed."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -34,7 +34,7 @@ Sizes = Annotated[tuple[Annotated[int, Ge(2), Le(CATEGORIES)], ...], Len(1, VARI
 
 @cache
 def keys_of(declared: Any) -> dict[str, str]:
-    """Return each field name of a family with its key in documents, which lacks `_units`."""
+    """Return the key in documents for each field of a family: the field's name without `_units`."""
     return {field.name: field.name.removesuffix("_units") for field in fields(declared)}
 
 
@@ -79,13 +79,13 @@ class Transition(ABC):
     """The name of a designed channel in a site file, if it differs from the family."""
 
     alone: ClassVar[bool] = False
-    """Whether a design gives each variable its own channel instead of one for the whole record."""
+    """Whether a design gives each variable a channel, not one channel to the whole record."""
 
     items: ClassVar[bool] = False
     """Whether a variable's report is a set of its categories instead of a single category."""
 
     tags: ClassVar[int] = 0
-    """The number of tags of a report `tag * K + cell`; 0 where reports have none."""
+    """The number of tags in reports coded as `tag * K + cell`; 0 for reports without tags."""
 
     @property
     @abstractmethod
@@ -142,15 +142,15 @@ class Transition(ABC):
         return each if self.alone else "the whole record is randomized together."
 
     def site_keys(self, gamma: float, share: float) -> dict[str, Any]:
-        """Return a designed channel's site-file keys, with `gamma` or the variable's `share`."""
+        """Return a designed channel's site-file keys; `share` is the gamma of a variable alone."""
         return {"kind": self.kind or self.family, "gamma": share if self.alone else gamma}
 
     @abstractmethod
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         """Return the channel of some of the variables, in their order, or None.
 
-        It exists only if P is lumpable: the distribution of reports on the kept variables must not
-        depend on the true values of the others (Ma prop. 7.2; FRAPP eq. 28).
+        The channel exists only if P is lumpable: the distribution of reports on the kept variables
+        must not depend on the true values of the others (Ma prop. 7.2; FRAPP eq. 28).
 
         Args:
             sizes: the number of true categories of each variable; their product is K.
@@ -170,7 +170,7 @@ class Transition(ABC):
         return tuple(sizes) if reported == true else None
 
     def fits_set(self, sizes: Sequence[int]) -> bool:
-        """Whether a sampled set of variables of these sizes can be reported by this channel."""
+        """Return whether this channel can report a sampled set of variables of these sizes."""
         reported = self.report_sizes(sizes)
         return reported is not None and (bool(self.tags) or reported == tuple(sizes))
 
@@ -196,16 +196,16 @@ class Transition(ABC):
 
     @property
     def inverse_mixture(self) -> tuple[float, float] | None:
-        """(a, b) with P^-1 = a I + b 11', or None like `mixture`. Raises SingularChannel."""
+        """(a, b) with P^-1 = a I + b 11', or None if P has no `mixture`. Raises SingularChannel."""
         return None
 
     @property
     def estimate_noise(self) -> tuple[float, float] | None:
-        """(C, D): one report estimates the K cells with the covariance, for the probabilities m,
+        """(C, D): the covariance of one report's estimates of the K cells, with probabilities m, is
 
             diag(C m + D) - m m' + k (m 1' + 1 m' - 11' / K) - D 11' / K,  k = (1 - C) / K.
 
-        None where the covariance does not have this form.
+        The value is None if the covariance does not have this form.
         """
         if self.mixture is None or not self.mixture[0]:
             return None
@@ -214,7 +214,7 @@ class Transition(ABC):
 
     @property
     def exact_mixture(self) -> tuple[Fraction, Fraction] | None:
-        """The probabilities of the true report and of each other report, or None like `mixture`.
+        """The probabilities of the true report and of each other one, or None without a `mixture`.
 
         A withheld variable has two equal probabilities, because its report reveals nothing.
         """
@@ -234,7 +234,7 @@ class Transition(ABC):
     def truthful(self) -> float:
         """The probability of a true report, or NaN if undefined.
 
-        This is the largest probability of any true category; for reported items, that of each item.
+        This is the largest probability of any true category; for items, that an item is unchanged.
         """
         if self.replaced is not None:
             return 1 - self.replaced
@@ -248,7 +248,7 @@ class Transition(ABC):
         return True
 
     def together(self, variables: int) -> int:
-        """Return the most of the channel's variables that a record reports together."""
+        """Return the largest number of the channel's variables that a record reports together."""
         return 0 if self.withheld else variables
 
     @property
@@ -333,7 +333,7 @@ class UnitTransition(Transition):
 
 
 class DecodedTransition(Transition):
-    """A channel that estimates with a listed decoder."""
+    """A channel whose estimates are computed with its decoder, listed as a matrix."""
 
     @property
     @abstractmethod
@@ -354,7 +354,7 @@ class DecodedTransition(Transition):
 
 
 class ListedTransition(DecodedTransition):
-    """A channel that also applies its listed matrix."""
+    """A channel that is also applied as a listed matrix."""
 
     @property
     @abstractmethod
@@ -394,7 +394,7 @@ class ListedTransition(DecodedTransition):
 
 
 class ComposedTransition(Transition):
-    """A channel that acts through the channels of its parts."""
+    """A channel that is applied and inverted through the channels of its parts."""
 
     @abstractmethod
     def _act(self, turn: str, tensor: Tensor, axis: int) -> Tensor:
@@ -488,8 +488,7 @@ def require_ranges(channel: Transition) -> None:
                 f"{name} of a {channel.family} channel must be a whole number from {low} to {high},"
                 f" not {value!r}.",
                 where=name,
-                remedy="Constructors such as from_gamma and from_probability take ordinary numbers."
-                "",
+                remedy="Constructors such as from_gamma and from_probability accept decimals.",
             )
 
 
@@ -516,7 +515,7 @@ def require_sizes(sizes: object) -> None:
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
     """Return a square joint channel summed over the reports of dropped variables, or None.
 
-    It is None if the true values of dropped variables matter; integers make the test exact.
+    It is None if the sums depend on true values of dropped variables; integers make this exact.
 
     Args:
         units: an n x n matrix over 2^32, where n is the product of `sizes`.

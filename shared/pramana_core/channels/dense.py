@@ -68,7 +68,7 @@ class Dense(ListedTransition, UnitTransition):
 
     @classmethod
     def from_probabilities(cls, rows: Sequence[Sequence[float]]) -> Dense:
-        """Build from probabilities; each row is rounded to multiples of 2^-32 that sum to 1.
+        """Build the channel from probabilities; each row becomes multiples of 2^-32 that sum to 1.
 
         Raises:
             ChannelError: a probability is negative, or a row does not sum to 1 within 1e-9.
@@ -90,14 +90,14 @@ class Dense(ListedTransition, UnitTransition):
     def ternary(cls, p1: float, p2: float) -> Dense:
         """Build Ma's ternary symmetric randomization (figure 2.1b).
 
-        Each category moves to the next with probability `p1` and to the one after with `p2`.
+        Each category is reported as the next with probability `p1`, as the one after with `p2`.
         """
         keep = 1 - p1 - p2
         return cls.from_probabilities([[keep, p1, p2], [p2, keep, p1], [p1, p2, keep]])
 
     @classmethod
     def from_units(cls, units: Units) -> Dense:
-        """Build from a matrix of integers over `RESOLUTION`."""
+        """Build the channel from a K x L matrix of integers over `RESOLUTION`."""
         return cls(tuple(tuple(int(u) for u in row) for row in units))
 
     @cached_property
@@ -126,7 +126,6 @@ class Dense(ListedTransition, UnitTransition):
 
 
 def _is_lists(given: object) -> bool:
-    """Return whether the value is a list of lists of numbers."""
     return isinstance(given, Sequence) and all(
         isinstance(row, Sequence) and all(issubclass(kind, Real) for kind in set(map(type, row)))
         for row in given
@@ -229,7 +228,7 @@ class Grouped(ComposedTransition, UnitTransition):
     def alike(
         cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
     ) -> Grouped:
-        """Build with `make(size)` as the channel of each group of two or more categories."""
+        """Build groups with `make(size)` as the channel of each group of two or more categories."""
         given: object = groups
         listed = isinstance(given, Sequence) and all(isinstance(g, Sequence) for g in given)
         if not listed or not all(isinstance(code, Integral) for g in groups for code in g):

@@ -75,7 +75,7 @@ class OneHot(ListedTransition):
 
     @classmethod
     def from_probability(cls, size: int, p: float) -> OneHot:
-        """Build from `p`, the probability that an item is reported unchanged."""
+        """Build the channel from `p`, the probability that an item is reported unchanged."""
         require_probability("The probability of keeping an item", p)
         return cls(size, round((1 - p) * RESOLUTION))
 
@@ -83,7 +83,8 @@ class OneHot(ListedTransition):
     def from_gamma(cls, size: int, gamma: float) -> OneHot:
         """Build the most accurate channel of amplification `gamma`: (p / (1 - p))^2 <= gamma.
 
-        Two one-hot records differ in two items. Raises ChannelError if `gamma` is below 1.
+        The exponent is 2 as two records differ in two items. Raises ChannelError if `gamma` is
+        below 1.
         """
         require_gamma(gamma)
         flip = math.ceil(RESOLUTION / (1 + math.sqrt(gamma)))
@@ -124,7 +125,7 @@ class OneHot(ListedTransition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma; two records differ in two items."""
+        """The exact gamma, (p / (1 - p))^2, because two records differ in two items."""
         low, high = sorted((self.flip_units, RESOLUTION - self.flip_units))
         return float(Fraction(high, low) ** 2) if low else math.inf
 
@@ -137,13 +138,13 @@ class OneHot(ListedTransition):
 class CutAndPaste(ListedTransition):
     """Keeps a few items of the record and inserts others at random (Evfimievski; FRAPP eq. 12).
 
-    A number j is uniform over 0 .. `cut`. The channel keeps min(j, M) of the record's M items,
-    chosen uniformly. It reports every other item, including the record's other items, with
+    The channel draws a number j uniformly from 0 .. `cut` and keeps min(j, M) of the record's M
+    items, chosen uniformly. It reports every other item, including the record's other items, with
     probability rho = `paste_units` / 2^32. A record has one item per variable.
 
     For each combination of categories the estimator counts the items that a report shares with it
     (its partial supports). It inverts the (k + 1) x (k + 1) matrix of these counts (FRAPP 7;
-    Evfimievski et al. 2002). `of` is M, which may exceed the number of these variables.
+    Evfimievski et al. 2002). `of` is M, which may exceed the number of variables of this channel.
 
     Args:
         sizes: the number of categories of each variable.
@@ -183,14 +184,14 @@ class CutAndPaste(ListedTransition):
 
     @classmethod
     def from_probability(cls, sizes: Sequence[int], cut: int, rho: float) -> CutAndPaste:
-        """Build from K (`cut`) and `rho`. Raises ChannelError."""
+        """Build the channel from K (`cut`) and `rho`. Raises ChannelError."""
         require_probability("rho", rho)
         require_sizes(sizes)
         return cls(tuple(sizes), cut, round(rho * RESOLUTION), len(sizes))
 
     @classmethod
     def from_gamma(cls, sizes: Sequence[int], cut: int, gamma: float) -> CutAndPaste:
-        """Build with the smallest rho whose amplification is at most `gamma`.
+        """Build the channel with the smallest rho for which its amplification is at most `gamma`.
 
         Raises:
             ChannelError: `gamma` is below 1.
@@ -205,7 +206,7 @@ class CutAndPaste(ListedTransition):
 
         if made(high).amplification > gamma:
             raise OptionError(
-                f"Keeping up to {cut} of {len(sizes)} items amplifies by at least"
+                f"Keeping up to {cut} of {len(sizes)} items has an amplification of at least"
                 f" {made(high).amplification:.4g}.",
                 where="gamma",
                 remedy="Choose a smaller K or a larger gamma.",
@@ -247,11 +248,11 @@ class CutAndPaste(ListedTransition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma: a report with all of the record's items against one with none.
+        """The exact gamma, from a report with all items of one record and no item of another.
 
         P[l, y] depends on y and on q, the number of items of l in y, through sum_z f_z C(q, z) /
-        C(m, z) rho^-z, which grows with q. A report y can have all
-        items of l and no item of another record.
+        C(m, z) rho^-z, which grows with q. Some report y has all items of l and none of another
+        record.
         """
         rho = Fraction(self.paste_units, RESOLUTION)
         best = sum(f / rho**z for z, f in enumerate(self.kept_items))
@@ -342,7 +343,6 @@ class CutAndPaste(ListedTransition):
         return along_axis(self.decoder().T, tensor, axis)
 
     def _weigh(self, tensor: Tensor, axis: int, weights: Tensor) -> Tensor:
-        """Sum the reports for each combination, weighted by the number of shared items."""
         source = np.moveaxis(tensor, axis, 0)
         rest = source.shape[1:]
         # The leading axis counts shared items; the variables' axes change from bits to categories.
@@ -398,7 +398,6 @@ class CutAndPaste(ListedTransition):
 
 
 def _bits(size: int) -> npt.NDArray[np.int64]:
-    """Return which reports of a variable contain each item: size x 2^size, entries 0 and 1."""
     return (np.arange(1 << size) >> np.arange(size)[:, None]) & 1
 
 

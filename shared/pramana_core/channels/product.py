@@ -71,7 +71,6 @@ class Product(ComposedTransition):
         return tuple(found)
 
     def _split(self, sizes: Sequence[int]) -> list[tuple[int, ...]] | None:
-        """Return each channel's part of the variables' sizes, or None if they do not fit."""
         if sum(self.widths) != len(sizes):
             return None
         parts = [tuple(sizes[places]) for places, _ in self.factors]
@@ -185,7 +184,7 @@ class Coordinated(Sampled):
 def pieces(
     spans: Sequence[Sequence[tuple[int, int]]],
 ) -> list[tuple[int, tuple[int | None, ...]]]:
-    """Return the joint choices of the owners' parts: each weight with every owner's choice.
+    """Return the joint choices of the owners' parts: each weight, and every owner's choice.
 
     `spans` are the ranges [start, end) of each owner's choices, ascending. The coin's range is cut
     at all their ends; pieces in which no owner reports are omitted. None marks an owner that

@@ -50,13 +50,13 @@ _RESTRICTED = 64
 
 @dataclass(frozen=True)
 class _Part:
-    """Choices of the same variables, which reports do not distinguish."""
+    """The choices of one set of variables; a report does not show which of them was used."""
 
     choices: tuple[Choice, ...]
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) if the choices together act as a I + b 11': one step instead of one for each."""
+        """(a, b) if the choices together act as a I + b 11', which saves a step for each choice."""
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -65,7 +65,7 @@ class _Part:
         return float(known[0]), float(known[1])
 
     def act(self, turn: str, tensor: Tensor) -> Tensor:
-        """Return P' x ("apply") or P x ("apply_adjoint") along the first axis, P weighted."""
+        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis for the summed P."""
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -78,14 +78,13 @@ class _Part:
 
 @dataclass(frozen=True)
 class Sampled(DecodedTransition):
-    """Reports one choice of variables with probability `weight` / 2^32 and withholds the others.
+    """Reports a choice of variables, with probability `weight` / 2^32, and withholds the others.
 
     A variable of K categories has K + 1 reported codes; the last means "withheld". If the
     weights sum to less than 1, some records report nothing.
 
-    A set may be reported in subsets (`SubsetSelection`): then the code of its first variable is
-    (j + 1)(K + 1) plus that variable's part of the shift y, and the other variables have their
-    parts of y.
+    The channel of a choice may be a `SubsetSelection`. The code of the choice's first variable is
+    then (j + 1)(K + 1) plus that variable's category in y; the other variables report theirs in y.
 
     The product of the variables may have any size: 100 variables of ten categories have 10^100
     combinations. Methods that work by choice take time proportional to the choices. Methods that
@@ -131,9 +130,10 @@ class Sampled(DecodedTransition):
             channel = choice.channel
             if channel.tags and tagged.setdefault(choice.axes, channel) != channel:
                 raise ChannelError(
-                    f"Choice {index} reports subsets of the same variables by another channel.",
+                    f"Choice {index} reports subsets by another channel than an earlier choice of"
+                    " the same variables.",
                     where=f"choice {index}",
-                    remedy="Report the subsets of some variables by one channel.",
+                    remedy="Use one subset channel for each set of variables.",
                 )
         weights = [choice.weight for choice in self.choices]
         if min(weights) < 1 or sum(weights) > RESOLUTION:
@@ -146,12 +146,12 @@ class Sampled(DecodedTransition):
     def _require_fitting(
         self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
     ) -> None:
-        """Check a choice; `fitting` has the channels (by identity) and sizes that passed."""
+        """Check a choice; `fitting` caches the valid channels (by identity) with their sizes."""
         axes = choice.axes
         inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
         if not inside or axes[-1] >= len(self.sizes):
             raise ChannelError(
-                f"Choice {index} names the variables {list(axes)}; it must name some of the"
+                f"Choice {index} lists the variables {list(axes)}; it must list one or more of the"
                 f" {len(self.sizes)} variables in ascending order.",
                 where=f"choice {index}",
             )
@@ -191,7 +191,6 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _parts(self) -> tuple[_Part, ...]:
-        """The choices, grouped by their variables."""
         by_axes: dict[object, list[Choice]] = {}
         for choice in self.choices:
             by_axes.setdefault((choice.axes, choice.channel.tags), []).append(choice)
@@ -199,7 +198,6 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _holding(self) -> tuple[tuple[int, ...], ...]:
-        """The indices, ascending, of the choices that report each variable."""
         holding: list[list[int]] = [[] for _ in self.sizes]
         for index, choice in enumerate(self.choices):
             for axis in choice.axes:
@@ -216,7 +214,6 @@ class Sampled(DecodedTransition):
         return not indices or bool(frozenset.intersection(*indices))
 
     def _require_listed(self, entries: int) -> None:
-        """Check that the product of the variables can be listed. Raises LimitExceeded."""
         if entries > APPLIED_ENTRIES:
             raise LimitExceeded(
                 f"The combinations of {len(self.sizes)} sampled variables are too many to list.",
@@ -228,17 +225,17 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def silent(self) -> int:
-        """The probability, over `RESOLUTION`, that nothing is reported."""
+        """The probability that nothing is reported, times `RESOLUTION`."""
         return RESOLUTION - sum(choice.weight for choice in self.choices)
 
     def place(self, choice: Choice) -> tuple[slice | Units, ...]:
-        """Return where a choice's reports stand in a tensor with an axis per variable."""
+        """Return the index of a choice's reports in a tensor with one axis per variable."""
         places: list[slice | Units] = [
             slice(0, size) if axis in choice.axes else slice(size, size + 1)
             for axis, size in enumerate(self.sizes)
         ]
         if choice.channel.tags:
-            # A tag adds to the code of the set's first variable, above that of "withheld".
+            # A tag is added to the code of the set's first variable, above the code of "withheld".
             size = self.sizes[choice.axes[0]]
             starts = (size + 1) * np.arange(1, choice.channel.tags + 1)
             places[choice.axes[0]] = (starts[:, None] + np.arange(size)).ravel()
@@ -281,7 +278,6 @@ class Sampled(DecodedTransition):
 
     @property
     def _identified(self) -> bool:
-        """Whether some choice reports all variables, which moment estimates need."""
         return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
 
     @cached_property
@@ -352,7 +348,7 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the cached equal of `made`, which may have computed its decoder."""
+        """Return the cached channel that equals `made`; it may have computed its decoder."""
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))
@@ -384,7 +380,6 @@ class Sampled(DecodedTransition):
         kept: Sequence[bool],
         made: dict[tuple[object, ...], Transition | None],
     ) -> Transition | None:
-        """Return a choice's channel restricted to some of its variables; `made` is a cache."""
         sizes = self._sizes_of(choice)
         key = (id(choice.channel), sizes, *kept)
         if key not in made:

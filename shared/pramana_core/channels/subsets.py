@@ -33,15 +33,15 @@ SUBSETS = 64
 """The number of published subsets; errors are at most 2.3 % above those of all subsets."""
 
 SET_GAIN = 1.25
-"""Sampled sets report subsets where the mean squared error is smaller by at least this factor:
-moments cannot estimate parts of such a set, and there are `SUBSETS` times the reports to count."""
+"""Sampled sets report subsets only if the mean squared error is smaller by at least this factor,
+because moments cannot estimate parts of such a set, and it has `SUBSETS` times the reports."""
 
 _Size = Annotated[int, Ge(3), Le(CATEGORIES)]
 
 
 @dataclass(frozen=True)
 class SubsetSelection(Transition):
-    """Reports a subset of the categories that contains the true category more often than chance.
+    """Reports a subset of the categories that contains the true category more often than by chance.
 
     Subset selection (Ye and Barg 2018) with 64 published subsets D_j of Z_K and all their shifts
     instead of all subsets. A report is the code j K + y. j is uniform, and y = x + e modulo K for
@@ -91,7 +91,8 @@ class SubsetSelection(Transition):
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> SubsetSelection | Symmetric:
-        """Build the most accurate channel of amplification `gamma`; symmetric for subsets of one.
+        """Build the most accurate channel of amplification `gamma`, which is symmetric if the best
+        subsets have one category.
 
         Rounding never raises the amplification above `gamma`.
 
@@ -135,7 +136,7 @@ class SubsetSelection(Transition):
 
     @property
     def shifts(self) -> npt.NDArray[np.int64]:
-        """The shifts of each subset, 64 x K: those inside come first, each part ascending."""
+        """The shifts of each subset, 64 x K: those inside, then those outside, each ascending."""
         return _shifts(self.size, self.chosen)
 
     @property
@@ -147,13 +148,11 @@ class SubsetSelection(Transition):
 
     @cached_property
     def _law(self) -> npt.NDArray[np.complex128]:
-        """The Fourier transform of the probabilities of each subset's shifts, 64 x (K // 2 + 1)."""
         inside, outside = self.likelihoods
         return np.fft.rfft(np.where(self.members, inside, outside) / SUBSETS)
 
     @cached_property
     def _powers(self) -> Tensor:
-        """The squared singular values of P, one for each frequency."""
         powers: Tensor = np.square(np.abs(self._law)).sum(axis=0)
         return powers
 
@@ -211,14 +210,14 @@ class SubsetSelection(Transition):
 
     @cached_property
     def estimate_noise(self) -> tuple[float, float]:
-        """See `Transition`: exact for the mean variance over equally frequent truths."""
+        """(C, D) as in `Transition`, for the mean variance over equally frequent categories."""
         truth = np.zeros(self.size)
         truth[0] = 1.0
         squares = self.solve_square(self.apply(truth, 0), 0)
         return _noise(float(squares[0]), float(squares[1:].mean()), self.size)
 
     def margin_noise(self, sizes: Sequence[int], kept: Sequence[bool]) -> tuple[float, float]:
-        """Return `estimate_noise` of the sums of cells over the variables of a set not kept."""
+        """Return `estimate_noise` for cells summed over the variables that are not `kept`."""
         if all(kept):
             return self.estimate_noise
         own, other = [], []
@@ -242,7 +241,7 @@ class SubsetSelection(Transition):
         return 0
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
-        # Of several variables the code of the first has the subset, too.
+        # The code of the first variable also contains the subset.
         fits = math.prod(sizes) == self.size
         return (SUBSETS * sizes[0], *sizes[1:]) if fits else None
 
@@ -256,7 +255,7 @@ class SubsetSelection(Transition):
 
 @lru_cache(maxsize=1 << 12)
 def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
-    """Return the channel of a sampled set of `size` cells: symmetric, or subsets where they pay."""
+    """Return the channel of a sampled set of `size` cells: subsets if they gain enough."""
     if subsets and 2 < size <= CATEGORIES and gamma > 1:
         error = subset_error(size, best_subset(size, float(gamma)), gamma)
         if exceeds(subset_error(size, 1, gamma), SET_GAIN * error):
@@ -265,16 +264,17 @@ def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
 
 
 def _noise(own: float, other: float, cells: int) -> tuple[float, float]:
-    """Return (C, D) from a cell's mean squared estimate by a record in it, and by another."""
-    # With two cells C m is as good as D, for both variances are the same.
+    """Return (C, D) from the mean squared estimates of a cell by records in it and by others."""
+    # With two cells both variances are equal, so C may be 1.
     c = (own - other - 2 / cells) / (1 - 2 / cells) if cells > 2 else 1.0
     return c, (other + (1 - c) / cells**2) / (1 - 1 / cells)
 
 
 def subset_error(size: int, chosen: int | npt.NDArray[np.int64], gamma: float) -> Any:
-    """Return n times the variance of the estimated share of a rare category (Ye and Barg 2018).
+    """Return the number of records times the variance of a rare category's estimated share.
 
-    The variance is for subset selection with all subsets of `chosen` among `size` categories.
+    This is for subset selection with all subsets of `chosen` among `size` categories (Ye and Barg
+    2018).
     """
     hit = gamma * chosen / (gamma * chosen + size - chosen)
     other = hit * (chosen - 1) / (size - 1) + (1 - hit) * chosen / (size - 1)
@@ -292,7 +292,6 @@ def best_subset(size: int, gamma: float) -> int:
 
 @lru_cache(maxsize=32)
 def _shifts(size: int, chosen: int) -> npt.NDArray[np.int64]:
-    """Return the read-only array `SubsetSelection.shifts`."""
     found = np.empty((SUBSETS, size), dtype=np.int64)
     for subset, row in enumerate(found):
         digest = hashlib.shake_256(f"{size},{chosen},{subset}".encode()).digest(8 * size)

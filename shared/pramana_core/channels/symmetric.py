@@ -171,7 +171,7 @@ class Symmetric(MixingTransition, UnitTransition):
 
     @classmethod
     def from_probability(cls, size: int, p: float) -> Symmetric:
-        """Build from `p`, the probability that a category is replaced (Ma 2.1).
+        """Build the channel from `p`, the probability that a category is replaced (Ma 2.1).
 
         Raises:
             ChannelError: `p` is not between 0 and 1.
@@ -211,7 +211,7 @@ class Symmetric(MixingTransition, UnitTransition):
 
     @property
     def keep_units(self) -> int:
-        """The probability of keeping a category, over `RESOLUTION`."""
+        """The probability of keeping a category, times `RESOLUTION`."""
         return RESOLUTION - (self.size - 1) * self.off_units
 
     def units(self) -> Units:
@@ -274,14 +274,14 @@ class RandomSymmetric(Symmetric):
 
     A record's own probability of each other category is uniform over the integers between
     `off_units - spread_units` and `off_units + spread_units`. Its probability to keep the category
-    lies within alpha = (size - 1) spread of the expected one. Because only the owner knows it, a
-    report has the distribution of the expected channel. Its estimates, gamma and posteriors
-    are those of `Symmetric`.
+    differs from the expected one by at most alpha = (size - 1) spread. Only the owner knows these
+    probabilities, so a report has the distribution of the expected channel. Its estimates, gamma
+    and posteriors are those of `Symmetric`.
 
     Args:
         size: the number of categories, K.
         off_units: the expected probability of each other category, times 2^32.
-        spread_units: the largest difference of a record's probability from it, times 2^32.
+        spread_units: the largest difference from the expected probability, times 2^32.
 
     Raises:
         ChannelError: some of the channels would have a negative probability.
@@ -305,13 +305,13 @@ class RandomSymmetric(Symmetric):
         ):
             raise ChannelError(
                 f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
-                f" {self.off_units / RESOLUTION:.6g} leads to values outside 0 to 1.",
+                f" {self.off_units / RESOLUTION:.6g} leads to probabilities outside 0 to 1.",
                 remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
             )
 
     @classmethod
     def around_gamma(cls, size: int, gamma: float, share: float) -> RandomSymmetric:
-        """Build around the gamma-diagonal matrix with alpha = `share` * gamma x (FRAPP 4.1).
+        """Build the channel with alpha = `share` * gamma x around the expected one (FRAPP 4.1).
 
         Raises:
             ChannelError: see `Symmetric.from_gamma`.
@@ -355,7 +355,8 @@ def _quantize_off(size: int, off: float) -> int:
     units = min(round(off * RESOLUTION), RESOLUTION // (size - 1))
     if off > 0 and units == 0:
         raise ChannelError(
-            f"A probability of {off:.3g} for each other category is finer than 2^-32.",
+            f"A probability of {off:.3g} for each other category is too small to be a multiple of"
+            " 2^-32.",
             remedy="Raise p, or use fewer categories.",
         )
     return units
@@ -368,7 +369,7 @@ MIXTURE_CELLS = 1 << 62
 """The most cells of a block, so that a cell's index fits into 64 bits."""
 
 FINE = 1 << 20
-"""The most cells of a symmetric channel; over more, 2^-32 is too coarse and a mixture is used."""
+"""The most cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture is used."""
 
 _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 
@@ -417,7 +418,7 @@ class Mixture(MixingTransition):
 
     @property
     def kept(self) -> float:
-        """The probability a of certainly keeping the record."""
+        """The probability a of keeping the record; a uniform draw may also repeat it."""
         return self.keep / MIXTURE_RESOLUTION
 
     @property

@@ -20,18 +20,18 @@ from pramana_core.marginals.tables import Moments
 from pramana_core.plan import Plan
 
 _FEW = 1 << 13
-"""The most listed probabilities of reports given cells."""
+"""The most entries of a listed matrix of the probabilities of reports given cells."""
 
 _TOGETHER = 64
-"""The most joint categories of neighbouring channels that are combined into one matrix."""
+"""The most joint categories for which neighbouring channels become one matrix."""
 
 
 @dataclass(frozen=True)
 class Stratum:
     """Reported counts of records that share the same channels, with one axis per channel.
 
-    `groups` lists for each channel the axes that it randomizes of a true table with shape `shape`;
-    the default is one axis each. Axes in no group are not reported.
+    `groups` lists, for each channel, the axes of the true table (of shape `shape`) that it
+    randomizes; by default one axis for each channel. Axes in no group are not reported.
     """
 
     reported: Tensor
@@ -111,9 +111,10 @@ class Stratum:
         return self._spread(estimate[..., None])[..., 0]
 
     def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
-        """Return the variance, per record, of the moment estimate of a margin over the axes `gone`.
+        """Return the variance, per record, of the moment estimate of a margin.
 
-        `true` is the distribution of the records, in the true table's shape.
+        The margin sums over the axes `gone`. `true` is the distribution of the records, as a true
+        table.
         """
         second = self.expected(true[..., None]).reshape(self.reported.shape)
         for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
@@ -131,7 +132,6 @@ class Stratum:
 
     @cached_property
     def _order(self) -> list[int]:
-        """The reported axes in the channels' order, as indices among those in table order."""
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
         return [left.index(axis) for axis in self._reported_axes]
 
@@ -141,7 +141,6 @@ class Stratum:
 
     @cached_property
     def _small(self) -> Tensor | None:
-        """The probabilities of reports given cells, or None if there are too many."""
         few = math.prod(self.shape) * self.reported.size <= _FEW
         return self.listed() if few else None
 
@@ -186,12 +185,10 @@ class Stratum:
 
     @cached_property
     def _back(self) -> list[int]:
-        """The positions of the true table's axes, then of the sets, among the channels' axes."""
         return [*np.argsort(self._reported_axes), len(self._reported_axes)]
 
     @cached_property
     def _widened(self) -> tuple[slice | None, ...]:
-        """An index that adds an axis of length 1 for each axis that is not reported."""
         return tuple(
             None if axis in self._absent else slice(None) for axis in range(len(self.shape))
         )
@@ -211,7 +208,8 @@ def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
 def moment(strata: Sequence[Stratum]) -> Tensor:
     """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2), unbiased and raw.
 
-    Strata with different channels add. Raises SingularChannel, EstimationError without strata.
+    Estimates from different channels are added. Raises SingularChannel, EstimationError without
+    strata.
     """
     if not strata:
         raise EstimationError("There are no reported counts to estimate from.")
@@ -221,7 +219,7 @@ def moment(strata: Sequence[Stratum]) -> Tensor:
 def second_moment(
     channel: Transition, reports: Tensor, axis: int, sizes: Sequence[int], summed: Sequence[int]
 ) -> Tensor:
-    """Return the sums over reports of squared estimators of a margin's cells, on one axis.
+    """Return, on one axis, the sums over reports of the squared estimators of a margin's cells.
 
     Each report's square is weighted by its count in `reports`. `sizes` are the categories of the
     variables that the channel randomizes, and `summed` the indices of those summed over.
@@ -251,8 +249,8 @@ def listed_decoder(channel: Transition) -> Tensor:
     """Return the decoder of a channel. Raises LimitExceeded above `DECODER_CELLS`."""
     if channel.shape[0] > DECODER_CELLS:
         raise LimitExceeded(
-            f"The errors of some variables of a joint block of {channel.shape[0]} cells are not"
-            f" computed; the limit is {DECODER_CELLS} cells.",
+            f"Errors for part of the variables of a joint block of {channel.shape[0]} cells cannot"
+            f" be computed; the limit is {DECODER_CELLS} cells.",
             remedy="Randomize fewer variables together, or use a symmetric channel.",
         )
     return channel.decoder()
@@ -300,7 +298,7 @@ class Axis:
         return along_axis(self.decoder.T, weights, axis)
 
     def square(self, tensor: Tensor, axis: int, summed: frozenset[str] = frozenset()) -> Tensor:
-        """Return the sums of squared estimators of a margin, from sums over this axis's reports."""
+        """Return `second_moment` for this axis's kept cells, summed over the variables `summed`."""
         gone = [
             place
             for place, v in enumerate(self.variables)
@@ -309,7 +307,7 @@ class Axis:
         return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 per kept cell, from sums over this axis's reports."""
+        """Return the sums of W^2, W V and V^2 per kept cell; see `MarginalTable.second_moments`."""
         names = [v.name for v in self.kept]
         if not summed.intersection(names):
             ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
@@ -337,7 +335,6 @@ class Axis:
     def _mixture_moments(
         self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
     ) -> Moments:
-        """Return the moments for W = a [y = c] + b, V = a [y in m] + b s; m has s cells."""
         a, b = mixture
         sizes = [v.size for v in self.kept]
         gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
@@ -353,7 +350,7 @@ class Axis:
 def along_axes(
     turn: Callable[[Axis, Tensor, int], Tensor], axes: Sequence[Axis], tensor: Tensor
 ) -> Tensor:
-    """Return a tensor (q, an axis per part) after `turn`, an `Axis` method, on each part's axis."""
+    """Apply the method `turn` of each `Axis` along its axis of a tensor (q, an axis per part)."""
     for place, part in enumerate(axes, start=1):
         tensor = turn(part, tensor, place)
     return tensor
@@ -412,7 +409,7 @@ def require_reported(
 
 
 def table_of(sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str]) -> Domain:
-    """Return the true table: named variables, then others of blocks. Raises UnknownVariable."""
+    """Return the domain of `wanted`, then of others in their blocks. Raises UnknownVariable."""
     return _joint([axes_of(plan, wanted) for _, plan in sources], wanted)
 
 
@@ -425,7 +422,7 @@ def _joint(parts: Sequence[Sequence[Axis]], wanted: Sequence[str]) -> Domain:
 def reported_strata(
     sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str], limit: int
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
-    """Return a true table over some variables, and the strata that report any of them.
+    """Return a true table over some variables, and the strata that report one or more of them.
 
     The table's axes are those of `table_of`. Each stratum comes with its axes of reports. Raises
     UnknownVariable: no source has a variable. LimitExceeded: the true table has more than `limit`

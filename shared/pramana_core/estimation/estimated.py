@@ -1,7 +1,7 @@
 """Marginals of the true records, estimated from the reports of one or several sources.
 
 A source is a set of records with one plan. The moment estimator weights each source's estimate
-(`weights`). The others fit all reports together, also of sources that lack some variables.
+(`weights`). The other estimators fit all reports together, including those that lack variables.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def choose_estimator(plans: Sequence[Plan]) -> Estimator:
 class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
-    `pooled` has all tables of a model, `filled` those assembled from smaller ones.
-    Tables are also noted in `whole`.
+    `pooled` has the tables that a model supplied, `filled` the tables assembled from smaller ones.
+    `note` also adds each table to `whole`.
     """
 
     whole: UsedTables | None = None
@@ -212,7 +212,7 @@ class EstimatedMarginals:
 
     @classmethod
     def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
-        """Return whether supports of itemsets are computed from tables of pairs, for an order."""
+        """Return whether supports of itemsets are computed from pairs of items at this order."""
         return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
@@ -227,7 +227,7 @@ class EstimatedMarginals:
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return the reports' likelihood (see `Evidence`), or Wald's statistic of pooled tables."""
+        """Return the reports' likelihood ratio (see `Evidence`), or Wald's from pooled tables."""
         self._require_known([*left, *right, *given])
         return self._evidence.independence(left, right, given)
 
@@ -260,7 +260,7 @@ class EstimatedMarginals:
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """For each model of tables requested so far, a test whether the reports contradict it."""
+        """Tests whether the reports contradict the models of the tables requested so far."""
         return ()
 
     @property
@@ -269,9 +269,9 @@ class EstimatedMarginals:
         return tuple(self._used.filled)
 
     def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
-        """Return these marginals, or some of their variables, with their own record of tables.
+        """Return marginals of some variables (default: all) that record their tables separately.
 
-        With `apart`, tables of the new marginals are not recorded here. Raises UnknownVariable.
+        Unless `apart`, these marginals record the tables too. Raises UnknownVariable.
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
@@ -303,14 +303,12 @@ class EstimatedMarginals:
         return len(self._sources) > 1
 
     def _cells(self, names: Sequence[str]) -> int:
-        """Return the larger number of true and reported cells of a table over some variables."""
         return max(
             math.prod(max(axis.channel.shape) for axis in axes_of(plan, names))
             for _, plan in self._sources
         )
 
     def _count_ahead(self, tables: Sequence[Sequence[str]]) -> None:
-        """Count the reports behind several tables in one pass."""
         for reports, plan in self._sources:
             # Margins of a cube are not cached.
             if isinstance(reports, RecordTables) and reports.cells > CUBE_CELLS:
@@ -334,12 +332,11 @@ def _posterior(domain: Domain, stratum: Stratum, prior: Tensor) -> Tensor:
 
 
 def _margin(cells: Tensor, domain: Domain) -> Tensor:
-    """Return the cells summed over the last axes, which joint blocks added."""
     return np.asarray(cells.sum(axis=tuple(range(len(domain), cells.ndim))), dtype=np.float64)
 
 
 def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Axis]]:
-    """Return one source's estimate of a table, its reported counts, and the axes of those."""
+    """Return one source's estimate of a table, its reported counts, and the axes of the counts."""
     _, [(axes, stratum)] = reported_strata([source], domain.names, MARGINAL_CELLS)
     return _margin(stratum.moment(), domain), stratum.reported, axes
 
@@ -380,7 +377,6 @@ class MomentMarginals(EstimatedMarginals):
     _unbiased = _table
 
     def _expected(self, domain: Domain) -> Tensor:
-        """Return the sum of the sources' expectations; the prior is the weighted or own table."""
         require_reported(self._sources, domain.names)
         found = np.zeros(domain.shape)
         for source in self._sources:
@@ -392,7 +388,7 @@ class MomentMarginals(EstimatedMarginals):
         return found
 
     def _positive(self, counts: Tensor, stratum: Stratum) -> Tensor:
-        """Return the shares of counts without negative ones, or else the most likely table."""
+        """Return the shares of the counts if all are positive, else the most likely table."""
         estimate = np.maximum(counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()
@@ -410,7 +406,7 @@ class MomentMarginals(EstimatedMarginals):
 
 
 class SumMarginals(MomentMarginals):
-    """Moment estimates in which every record has weight one: unbiased for these records."""
+    """Moment estimates with weight one for every record, which are unbiased for these records."""
 
     _weights = None
 

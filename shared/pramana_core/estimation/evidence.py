@@ -40,12 +40,12 @@ _ROUGHLY, _ROUGH_SHARE = 1e-2, 1e-3
 _FEW_STEPS, _SMALL = 30, 64
 _INSIDE = 0.02
 _LEAST = 5.0
-"""The expected records of a cell below which its error does not describe that of a score."""
+"""The expected records of a cell below which its error does not determine a score's error."""
 
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """The reports over some variables. An exception from `tick` stops a maximization."""
+    """The reports on some variables. An exception from `tick` stops a maximization."""
 
     strata: tuple[Stratum, ...]
     tick: Tick = no_cancel
@@ -93,7 +93,7 @@ class ReportedTable:
 class ConditionalIndependence(Independence):
     """The likelihood ratio of dependence against independence of X and Z given other variables.
 
-    `left`, `right` and `given` are the axes of X, Z and the given variables. Others are summed out.
+    `left`, `right` and `given` are the axes of X, Z and the given variables; others are summed out.
     """
 
     table: ReportedTable
@@ -116,7 +116,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def upper(self) -> float:
-        """An upper bound of the ratio from one evaluation."""
+        """An upper bound of the ratio from one evaluation of the likelihood."""
         return self.table.saturated - self._begun
 
     @property
@@ -127,7 +127,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds after a few steps: at most twice the gain of their last half remains."""
+        """Bounds of `null_log_likelihood` after a few steps, from the gain of the last steps."""
         if self.table.plain or math.prod(self._shape) <= _SMALL:
             return (self.null_log_likelihood,) * 2
         near = climb(
@@ -160,7 +160,8 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the random part of the unadjusted gain.
+        """The factor by which randomization multiplies the part of the gain, before penalties, that
+        chance explains.
 
         It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
         independence (design section 5), and infinite if a channel has no inverse.
@@ -213,7 +214,7 @@ class ConditionalIndependence(Independence):
         return FactoredModel(self._shape, (((self.given, ()), *alone) if self.given else alone))
 
     def _under(self, table: Tensor) -> Tensor:
-        """Return the distribution under the hypothesis that is nearest to a table."""
+        """Return the distribution nearest to a table that satisfies the hypothesis."""
         return self._model.fit(table[..., None])[..., 0]
 
     @cached_property
@@ -253,7 +254,7 @@ class ConditionalIndependence(Independence):
 
 
 def inside(table: Tensor) -> Tensor:
-    """Return a distribution moved away from the edge, which EM could not leave."""
+    """Return a distribution with positive cells only, because EM cannot change cells of zero."""
     moved: Tensor = (1 - _INSIDE) * table + _INSIDE / table.size
     return moved
 

@@ -48,7 +48,7 @@ class FactoredModel:
 
     @property
     def every(self) -> tuple[tuple[Axes, Axes], ...]:
-        """The factors, followed by that of the axes in no factor."""
+        """The factors, then one more factor of the axes in no other factor."""
         rest = ((self.rest, self._others(self.rest)),) if self.rest else ()
         return (*self.factors, *rest)
 
@@ -69,7 +69,6 @@ class FactoredModel:
 
     @cached_property
     def _margins(self) -> list[tuple[Axes | None, Axes | None, float]]:
-        """The summed-out axes of each factor's margin and of its condition's, and an even share."""
         above: list[Axes | None] = [self._others((*own, *given)) for own, given in self.every]
         below = [self._others(given) if given else None for _, given in self.every]
         for place, gone in enumerate(above):
@@ -95,8 +94,8 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    `gap` bounds the gain of further steps: from the last steps or, without a model, N (max_j g_j -
-    1). `late` is the gain of the last half of the steps.
+    `gap` is a bound of the gain of further steps: estimated from the last steps or, without a
+    model, N (max_j g_j - 1). `late` is the gain of the last half of the steps.
     """
 
     probabilities: Tensor
@@ -138,7 +137,7 @@ def likelihood(
     """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it.
 
     theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata (Ma
-    2.4.2). Arguments as of `climb`. Raises EstimationError for reports of probability zero.
+    2.4.2). Arguments are as for `climb`. Raises EstimationError for reports of probability zero.
     """
     value: Tensor = np.zeros(theta.shape[-1])
     gain: Tensor = np.zeros(1)
@@ -172,10 +171,10 @@ def maximize(
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model.
 
-    It starts at the positive table `begin` and stops within `tolerance` nats of the maximum; 1e-4
-    changes no estimate by more than a hundredth of its standard error. `tick` is called after each
-    extrapolation. Raises EstimationError: there are no records, or no true table of the model can
-    produce the reports. NotConverged: EM did not reach `tolerance` in `max_steps`.
+    The search starts at the positive table `begin` and stops within `tolerance` nats of the
+    maximum; 1e-4 changes no estimate by more than a hundredth of its standard error. `tick` is
+    called after each extrapolation. Raises EstimationError: there are no records, or no true table
+    of the model can produce the reports. NotConverged: EM did not reach `tolerance` in `max_steps`.
     """
     model = model or FactoredModel(strata[0].shape)
     if begin is None:
@@ -220,7 +219,7 @@ def climb(
         steps: stop after about this number of EM steps.
         quiet: also stop when three extrapolations in a row gained less than this, in nats.
         enough: stop when all log-likelihoods are at least this.
-        certified: without a model, take a third of the steps before trusting the last gains.
+        certified: without a model, ignore the last gains before a third of the steps is done.
     """
     records = _records(strata)
     sets = 1 if reports is None else max(r.shape[-1] for r in reports)
@@ -270,7 +269,6 @@ def _left_to_gain(reached: Sequence[Tensor]) -> float:
 def _extrapolated(
     theta: Tensor, first: Tensor, second: Tensor, bound: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the extrapolation of two EM steps, at most `bound` strides away."""
     cells = tuple(range(theta.ndim - 1))
     change = first - theta
     curvature = second - first - change

@@ -41,7 +41,7 @@ LISTED_ROWS = 1024
 """The largest matrix of a channel whose variables are examined, in rows."""
 
 HINT = 1.0
-"""The standard deviations beyond chance from which bets are made."""
+"""The excess over chance, in standard deviations, above which bets are made."""
 
 STEPS = 300
 """The most steps towards the most likely table; bets are fair wherever the climb ends."""
@@ -77,7 +77,7 @@ class Plausibility:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the release is marked; an honest one is with probability at most `RATE`."""
+        """Whether the release is marked; for an honest one, the probability is at most `RATE`."""
         return reaches(RATE, self.p_value)
 
     @property
@@ -93,7 +93,7 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
     """Weigh the evidence that reports do not come from a plan's declared channels.
 
     All single variables are examined and up to `PAIRS` pairs, chosen from the plan alone. The order
-    of the reported codes must not depend on the draws; the order of pseudonyms does not.
+    of the records must not depend on their draws; the order of pseudonyms is such an order.
     """
     chosen, left_out = _tables(plan)
     names = [tuple(named(axes)) for axes in chosen]
@@ -110,7 +110,6 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
 
 
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
-    """Return the tables to examine, and the number of omitted tables."""
     blocks = [block for block in plan.blocks if not block.channel.withheld]
     names = [name for block in blocks for name in block.names]
     exact = {name for block in blocks if block.channel.is_identity for name in block.names}
@@ -162,8 +161,8 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
 def _odds(learned: Stratum) -> Tensor | None:
     """Return the odds of the bet, or None if nothing contradicts the channels so far.
 
-    n / P't, for reports n and the most likely true table t, grows fastest (Gruenwald, de Heide and
-    Koolen 2024). The odds are shrunk by the share that chance alone explains (James and Stein
+    Odds of n / P't, for reports n and the most likely true table t, grow fastest (Gruenwald, de
+    Heide and Koolen 2024). They are shrunk by the share that chance alone explains (James and Stein
     1961).
     """
     reported, records = learned.reported, learned.records

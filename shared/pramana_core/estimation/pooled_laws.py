@@ -31,7 +31,7 @@ from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
 
 PRIOR_SETS = 512
-"""The most sets from which the prior of interactions is learned, evenly spread."""
+"""The most sets, evenly spread, from which the prior of interactions is learned."""
 
 KEPT_NUMBERS = 1 << 24
 """The most numbers of cached interactions (128 MB); others are estimated again."""
@@ -39,9 +39,9 @@ KEPT_NUMBERS = 1 << 24
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
 """The least share of a variable, and of a shrunk cell, in units of its error.
 
-A cell with few reports is not impossible. Larger values take from frequent cells what rare cells do
-not have. Measured on Adult, the best value for logarithms of shares (larger) and the best one for
-the shares of frequent cells (smaller) meet about here.
+A cell with few reports is not impossible, but larger values move more from frequent to rare cells.
+On the Adult data, a larger value is best for logarithms of shares, and a smaller value for the
+shares of frequent cells; this is a compromise.
 """
 
 Names = tuple[str, ...]
@@ -51,7 +51,7 @@ LEAST_ORDER, MOST_ORDER = 2, 8
 
 
 def default_order(plans: Iterable[Plan]) -> int:
-    """Return the most variables that records report together, within these limits."""
+    """Return the most variables that records report together, in `LEAST_ORDER` .. `MOST_ORDER`."""
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
@@ -64,7 +64,7 @@ _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
 
 def fitted(start: Tensor, margins: Margins) -> Tensor:
-    """Return the table nearest to a positive one, in divergence, with given margins by axes."""
+    """Return the table with given margins, by axes, that diverges least from a positive table."""
     table, off, last = start, np.inf, np.inf
     for turn in range(_ROUNDS):
         table = _scaled(table, margins)
@@ -173,7 +173,7 @@ class Laws:
             readings = self._readings.of([name])
             if readings is None:
                 raise EstimationError(
-                    f"No reports can estimate the counts of {name!r}.",
+                    f"The reports do not determine the counts of {name!r}.",
                     where=name,
                     remedy="Request other variables, or let the plan report this one.",
                 )
@@ -187,15 +187,15 @@ class Laws:
         return self._singles[name]
 
     def level(self, names: Names) -> Level | None:
-        """Return an interaction up to the order, or None if no record reports it."""
+        """Return the interaction of up to `order` variables, or None if no record reports it."""
         return self.beyond(names) if len(names) <= self._order else None
 
     def beyond(self, names: Names) -> Level | None:
-        """Return an interaction of any order, or None if no record reports it."""
+        """Return the interaction of any number of variables, or None if no record reports it."""
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
-        """Return a pair that is estimated by one variable at a time, or None."""
+        """Return the `SeparatePair` of two variables, or None if they are estimated by cells."""
         return self._pairs.get(names, lambda: self._separated(names))
 
     def _separated(self, names: Names) -> SeparatePair | None:
@@ -213,7 +213,7 @@ class Laws:
         return self.separate(names) is not None or self.level(names) is not None
 
     def reported(self, names: Names) -> Level:
-        """Return the interaction of reported variables. Raises EstimationError."""
+        """Return the interaction of variables reported together. Raises EstimationError."""
         level = self.beyond(names)
         if level is None:
             raise EstimationError(f"No record reports {list(names)} together.")
@@ -248,7 +248,6 @@ class Laws:
         return Level(readings, base, functions, spread, taken, found)
 
     def _prior(self, size: int) -> Tensor:
-        """Return the prior of interactions of `size` variables."""
         if size not in self._priors:
             every = [n for n in self._readings.together(size) if len(n) == size]
             if not every:
@@ -322,7 +321,7 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables never reported together and their strongest link, or None."""
+        """Return two variables never reported together and the one that links them, or None."""
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]
@@ -334,7 +333,6 @@ class Laws:
         return tuple(sorted((*names, middle), key=self._domain.axis))
 
     def _tie(self, first: str, second: str) -> float:
-        """Return the mean squared contingency of two variables, 0 if it is unknown."""
         names = tuple(sorted((first, second), key=self._domain.axis))
         if not self.can_estimate(names):
             return 0.0
@@ -343,7 +341,7 @@ class Laws:
 
     @functools.cached_property
     def _partners(self) -> dict[str, frozenset[str]]:
-        """For each variable, those that sampled blocks report together with it."""
+        """For each variable, the variables that sampled blocks report together with it."""
         found: dict[str, set[str]] = {}
         for first, second in self._readings.together(2):
             found.setdefault(first, set()).add(second)
@@ -369,7 +367,6 @@ class Laws:
 
 
 def _numbers(level: Level | None) -> int:
-    """Return the number of values in a level and its interaction."""
     if level is None:
         return 1
     cells, parameters = level.spread.shape
@@ -377,7 +374,7 @@ def _numbers(level: Level | None) -> int:
 
 
 def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:
-    """Return the distribution nearest to shares in units of their errors, a little inside."""
+    """Return the distribution nearest to shares in units of their errors, inside the simplex."""
     from scipy.optimize import nnls
 
     cells = len(shares)

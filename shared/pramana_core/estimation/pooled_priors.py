@@ -50,7 +50,7 @@ def posterior_weights(likelihoods: Tensor, weights: Tensor) -> list[Tensor]:
 
 
 def shrunk(number: int, kind: Kind) -> tuple[Tensor, Tensor]:
-    """Return mean and variance of each direction at each scale of a kind, scales x directions."""
+    """Return the mean and variance of each direction (columns) for each scale (rows) of a kind."""
     ratios, turned = kind
     more = np.outer(np.square(_SCALES[number]), ratios)
     kept = more / (1 + more)
@@ -58,7 +58,7 @@ def shrunk(number: int, kind: Kind) -> tuple[Tensor, Tensor]:
 
 
 def solved(matrix: Tensor, right: Tensor) -> Tensor:
-    """Return matrix^-1 right for a symmetric matrix. LinAlgError unless positive definite."""
+    """Return matrix^-1 right for a symmetric matrix; raise LinAlgError unless positive definite."""
     _, found, info = lapack.dposv(matrix, right, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("The matrix is not positive definite.")
@@ -75,7 +75,7 @@ def divided(root: Tensor, right: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
-    """An estimated interaction: y (d), its covariance V and that of deviations, S, both (d, d)."""
+    """An estimated interaction y (d), its covariance V, and the prior's S, both (d, d)."""
 
     values: Tensor
     covariance: Tensor
@@ -100,7 +100,6 @@ class Interaction:
 
     @functools.cached_property
     def _kinds(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
-        """For each kind of prior: variances in units of the noise, y in its basis, the basis."""
         root: Tensor = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
         found = []
         for prior in (np.eye(len(self.values)), self.deviations):

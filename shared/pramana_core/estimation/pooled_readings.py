@@ -55,10 +55,10 @@ COUNTED_CELLS = 1 << 16
 class Decoder:
     """The estimator of a table's cells from a report.
 
-    `precision` is one over the error of a record's estimate, summed over the `cells`. The
-    distribution of reports is `mixture`, (a, b) for a I + b 11', or `listed` with its estimator.
-    If neither is set, the counts of a reading are estimates. `noise` is
-    `Transition.estimate_noise`, where it is known.
+    `precision` is 1 / (the variance of one record's estimate, summed over the `cells`). The
+    distribution of reports is given either by `mixture`, (a, b) for a I + b 11', or by `listed`, a
+    pair of the distribution and its estimator. If neither is set, the counts of a reading are
+    already estimates. `noise` is `Transition.estimate_noise`, or None if it is unknown.
     """
 
     precision: float
@@ -69,7 +69,7 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows), or None."""
+        """The probability of each report (columns) given each cell (rows), or None if unlisted."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -94,13 +94,13 @@ class Decoder:
 
     @classmethod
     def mixing(cls, a: float, b: float, cells: int) -> Decoder:
-        """Return the decoder of a mixture."""
+        """Return the decoder of reports with the distribution a I + b 11'."""
         spread = ((1 - b) ** 2 + (cells - 1) * b**2) / a**2 - 1 / cells
         return cls(1 / max(spread, 1e-12), cells, mixture=(a, b), noise=(1 / a, b / a**2))
 
     @classmethod
     def estimating(cls, c: float, d: float, cells: int) -> Decoder:
-        """Return that of counts that are estimates, with their `noise`."""
+        """Return the decoder of counts that are already estimates, with their `noise` (c, d)."""
         spread = c + (cells - 1) * d + (1 - c) / cells - 1 / cells
         return cls(1 / max(spread, 1e-12), cells, noise=(c, d))
 
@@ -137,7 +137,7 @@ class Reading:
         if self.decoder.law is not None:
             found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
             return found
-        # Other variables affect it, so the observed counts plus one of each report replace it.
+        # Other variables affect the law, so the observed counts plus one of each report replace it.
         return (self.counts + 1) / (self.records + len(self.counts))
 
     def spread(self, law: Tensor) -> Tensor:
@@ -208,9 +208,9 @@ class Readings:
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
     def of(self, names: Sequence[str]) -> PooledReadings | None:
-        """Return the pooled readings of a table, cells in C order of `names`, or None.
+        """Return the pooled readings of the table over `names`, with its cells in C order, or None.
 
-        None means that no record's reports separate all its cells.
+        None means that no record's reports distinguish all cells of the table.
         """
         found = [reading for source in self._sources for reading in source.readings(names)]
         readings = [reading for reading in found if reading.records > 0]
@@ -227,8 +227,6 @@ class Readings:
 
 
 class _Source:
-    """The reports of one plan."""
-
     def __init__(self, reports: ReportTables, plan: Plan, number: int, tick: Tick):
         self._reports, self._plan, self._number, self._tick = reports, plan, number, tick
         self._blocks = {name: block for block in plan.blocks for name in block.names}
@@ -261,7 +259,6 @@ class _Source:
         return self._sampled[block.names[0]]
 
     def _by_axes(self, names: Sequence[str]) -> list[Reading]:
-        """Return one reading of all records, through the channels of the requested variables."""
         axes = axes_of(self._plan, names)
         try:
             estimator = product([axis.decoder for axis in axes])
@@ -289,7 +286,7 @@ class _SampledBlock:
         for choice in channel.choices:
             same = kept.setdefault(choice.channel, choice.channel)
             one = Choice(choice.axes, choice.weight, same)
-            # As counted by `SetPass`: a tagged set has one column more.
+            # `SetPass` counts a tagged set with an additional column.
             counted = (len(channel.sizes), *choice.axes) if same.tags else choice.axes
             self._choices.setdefault(counted, []).append(one)
             for axis in choice.axes:
@@ -336,7 +333,7 @@ class _SampledBlock:
         return [Reading(counts, dec, key[1:]) for key, (dec, counts) in found.items()]
 
     def _counted(self, counted: tuple[int, ...]) -> Tensor | None:
-        """Return the counts of a set's reports; of a tagged set's, the estimates of its cells."""
+        """Return the counts of a set's reports; for a tagged set, the estimates of its cells."""
         counts = self._counts.get(counted)
         choice = self._choices[counted][0]
         if counts is None or not choice.channel.tags:
@@ -350,7 +347,6 @@ class _SampledBlock:
     def _estimating(
         self, choice: Choice, wanted: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return `_decoder` of a tagged set."""
         sizes = tuple(self._channel.sizes[axis] for axis in choice.axes)
         kept = tuple(axis in wanted for axis in choice.axes)
         key = (id(self), id(choice.channel), sizes, kept)
@@ -367,7 +363,6 @@ class _SampledBlock:
     def _decoder(
         self, axes: tuple[int, ...], chosen: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return a key, a decoder, and whether counts are summed over other variables first."""
         choices = self._choices[axes]
         if choices[0].channel.tags:
             return self._estimating(choices[0], chosen)
@@ -403,7 +398,6 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return the decoder of some variables of a set, or None if it is singular."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)

@@ -33,8 +33,6 @@ seconds at 400 cells and 30 at 2,560.
 
 @dataclass(frozen=True, eq=False)
 class _Turned:
-    """One variable's part of the directions; see the module."""
-
     taken: Tensor
     spread: Tensor
     ratios: Tensor
@@ -43,7 +41,6 @@ class _Turned:
 
     @classmethod
     def of(cls, side: Single, weights: Tensor) -> _Turned:
-        """Return the directions of a variable under weights of its categories."""
         half = side.law[:, None] * side.functions
         weighed = weights[:, None] * half
         taken = solved(half.T @ weighed, weighed.T)
@@ -65,7 +62,7 @@ class _Turned:
 
 @dataclass(frozen=True, eq=False)
 class SeparatePair:
-    """A pair whose readings all have a `Decoder.noise`."""
+    """A pair of variables whose readings all have a `Decoder.noise`."""
 
     pooled: PooledReadings
     sides: tuple[Single, Single]
@@ -138,7 +135,6 @@ class SeparatePair:
         return np.hstack([own + follow @ among, follow @ rest])
 
     def _rest(self, mine: Tensor, sums: Tensor, both: Tensor) -> Tensor:
-        """Return the variables' covariance without the part from the pair's own records."""
         first, second = self.sides
         rows = len(both)
         rest = np.outer(sums, sums) - mine
@@ -156,7 +152,6 @@ class SeparatePair:
 
     @staticmethod
     def _among(noise: Tensor, each: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return E D^-1 E' of the categories of both variables, and E 1 / |D|."""
         rows, columns = noise.shape
         found = np.zeros((rows + columns, rows + columns))
         np.fill_diagonal(
@@ -171,7 +166,6 @@ class SeparatePair:
         return found, sums / np.sqrt(noise.sum())
 
     def _noise(self, law: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
-        """Return D, D with a record's weight in each variable, and the variables' covariance."""
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
         for weight, reading in zip(self.pooled.weights, self.pooled.readings, strict=True):

@@ -58,7 +58,7 @@ class PooledIndependence(Independence):
         return float(0.5 * np.square(self._whitened @ self.difference).sum())
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio with normal deviates of the difference's error, shape (draws,)."""
+        """Return the ratio for normal deviates with the difference's covariance, shape (draws,)."""
         noise = rng.standard_normal((draws, self.root.shape[1])) @ self.root.T
         turned = (self.difference + noise) @ self._whitened.T
         found: Tensor = 0.5 * np.square(turned).sum(axis=1)
@@ -123,7 +123,7 @@ class PooledTables:
             raise LimitExceeded(
                 f"A table of {domain.size} cells is too large; at most {INFORMATION_CELLS} are"
                 " estimated from overlapping sets.",
-                remedy="Request fewer variables at once, or each pair of them.",
+                remedy="Request fewer variables at once, or each pair separately.",
             )
 
     def unbiased(self, domain: Domain) -> FactoredTable | None:
@@ -188,7 +188,6 @@ class PooledTables:
     def _tested(
         self, names: Names, kept: Sequence[Names], left: Sequence[Names]
     ) -> PooledIndependence:
-        """Return a test of the interactions `left` against the table with only the sets `kept`."""
         if not left:
             return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
         root, means = self._parameters(names, [*kept, *left])
@@ -256,7 +255,6 @@ class PooledTables:
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
-        """Return the functions of a set's interaction, over the cells of more variables."""
         factors = [
             self._laws.single(name).functions
             if name in part
@@ -293,7 +291,6 @@ class PooledTables:
         )
 
     def _joint(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, dict[Names, slice]]:
-        """Return the covariance of all variables' estimates and all sets' y, and their slices."""
         order: list[Names] = [*((name,) for name in names), *parts]
         places: dict[Names, slice] = {}
         start = 0
@@ -318,7 +315,6 @@ class PooledTables:
     def _crossed(
         self, joint: Tensor, places: dict[Names, slice], part: Names, level: Level, law: Tensor
     ) -> None:
-        """Add the covariances of a set's variables and interaction from shared records."""
         sums = [
             _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
         ]
@@ -341,7 +337,7 @@ class PooledTables:
 
 
 def _margin_sums(shape: Sequence[int], axis: int) -> Tensor:
-    """Return the matrix that sums cells to one axis."""
+    """Return the matrix that sums a table's cells over all axes but one."""
     factors = [np.eye(s) if a == axis else np.ones((1, s)) for a, s in enumerate(shape)]
     return product(factors)
 
@@ -352,7 +348,6 @@ def _root(covariance: Tensor) -> Tensor:
 
 
 def _turned(table: FactoredTable, domain: Domain) -> FactoredTable:
-    """Return the table with its axes in a domain's order."""
     if table.domain.names == domain.names:
         return table
     order = [table.domain.axis(name) for name in domain.names]

@@ -74,7 +74,6 @@ def _of_source(
 
 
 def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return the estimators of an axis's cells that have the given categories, one per row."""
     sizes = [v.size for v in axis.kept]
     chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
     cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
@@ -115,8 +114,8 @@ def _sums(
 class WeighingPass:
     """A pass that adds weights of records, and their squares, over the cells of some columns.
 
-    Weights are products of `factors`, split into whole numbers of grains, so that all sums are
-    exact.
+    Weights are products of `factors`. They are counted in whole grains and finer grains, so that
+    all sums are exact.
     """
 
     columns: tuple[str, ...]
@@ -130,7 +129,7 @@ class WeighingPass:
         return (*self.columns, *(name for own, _, _ in self.factors for name in own))
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return grains and finer grains of the weights and of the squares, (2, 2, cells)."""
+        """Return (2, 2, cells): grains and finer grains, each of the weights and the squares."""
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()
@@ -141,7 +140,7 @@ class WeighingPass:
     def counted(
         self, codes: Mapping[str, npt.NDArray[np.integer]], times: npt.NDArray[np.int64] | int = 1
     ) -> npt.NDArray[np.int64]:
-        """Return the same for records given by their codes, each counted `times`."""
+        """Return the pass's result for records given by their codes, each counted `times`."""
         weights = np.ones(len(codes[self.columns[0]]))
         for names, sizes, factor in self.factors:
             weights *= factor[_cell(codes, names, sizes)]

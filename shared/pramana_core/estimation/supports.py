@@ -74,7 +74,6 @@ class TabulatedSupports:
     def _by_variables(
         self, itemsets: Indices
     ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
-        """Yield itemsets over the same variables: rows, variables, cells. Raises LimitExceeded."""
         domain = self.marginals.domain
         variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
         codes = np.array([code for _, code in self.items])[itemsets]
@@ -105,7 +104,6 @@ def sides(antecedents: Flags) -> tuple[Flags, Flags, Flags]:
 
 
 def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> Floats:
-    """Return the weights of a table's cells in a rule's whole, antecedent and consequent."""
     weights: Tensor = np.zeros((3, *shape))
     weights[(0, *cell)] = 1.0
     for part, kept in ((1, antecedent), (2, ~antecedent)):

@@ -121,7 +121,6 @@ class PooledSupports:
         return _Shares(self._single[0][itemsets], pair, weight, rest, spread)
 
     def _look_up(self, first: Indices, second: Indices) -> None:
-        """Read some pairs of items from their tables."""
         for one, other in np.unique(
             np.column_stack([self._axes[first], self._axes[second]]), axis=0
         ):
@@ -130,7 +129,6 @@ class PooledSupports:
                 self._take(*(np.flatnonzero(self._axes == axis) for axis in (one, other)))
 
     def _take(self, rows: Indices, columns: Indices) -> None:
-        """Read the supports of one variable's items with another's, and their joint error."""
         names = [self.items[items[0]][0] for items in (rows, columns)]
         table, records = self.marginals.marginal(names), self.marginals.records
         one, other = self._codes[rows], self._codes[columns]
@@ -209,7 +207,6 @@ class _Shares:
 
 
 def _entropic(single: Floats, pair: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return supports of largest entropy, and the derivatives of their logarithms."""
     width = single.shape[1]
     most = max(1, _AT_ONCE >> (2 * width))
     parts = []
@@ -250,7 +247,6 @@ def _entropic_tables(single: Floats, pair: Floats) -> Floats:
 
 
 def _slopes(tables: Floats, width: int) -> tuple[Floats, Floats]:
-    """Return the derivatives of the logarithms of the last cells of tables; see `_entropic`."""
     bits = np.array(list(itertools.product((0.0, 1.0), repeat=width)))
     one, other = np.triu_indices(width, 1)
     statistics = np.hstack([bits, bits[:, one] * bits[:, other]])

@@ -20,8 +20,8 @@ from pramana_core.marginals.tables import MarginalTable, Moments
 class SourceReports:
     """The reports of one source behind a table over `domain`.
 
-    `fitted` has the observed counts for moments, and the expected counts for maximum likelihood,
-    with the axes `axes`. Each record has the weight `factor`; see `weights`.
+    `fitted` has reported counts with the axes `axes`: the observed counts for moments, the expected
+    counts for maximum likelihood. Each record has the weight `factor`; see `weights`.
     """
 
     domain: Domain
@@ -35,7 +35,9 @@ class SourceReports:
         return float(self.fitted.sum())
 
     def estimators(self, weights: Tensor) -> Tensor:
-        """Return the functions of a report that estimate linear functions, (q, reports...)."""
+        """Return the functions of a report, (q, reports...), whose sums over the reports estimate
+        the sums of true counts weighted by `weights`.
+        """
         moved = np.transpose(weights, [0, *(1 + self.domain.axis(v.name) for v in self._kept)])
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
@@ -124,7 +126,6 @@ class EstimatedTable(MarginalTable):
 
     @cached_property
     def _excess(self) -> float:
-        """The value (A - 1) / N."""
         each = [source.records for source in self.sources]
         return float(excess_of(self.factors, each)) / self.records
 
@@ -160,12 +161,12 @@ class FactoredTable(MarginalTable):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the table is assembled from smaller ones: no record reports all its variables."""
+        """Whether the table was assembled from smaller ones, as no record has all its variables."""
         return not self.reported
 
     @property
     def unshrunk(self) -> FactoredTable:
-        """The table before shrinkage: unbiased if `reported`, with possibly negative counts."""
+        """The table before shrinkage. Counts are unbiased if `reported`, and may be negative."""
         return replace(
             self,
             counts=self.counts - self.moved,
@@ -210,7 +211,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F, cells x r, with F F' the sums of estimators' products; `more` adds columns."""
+        """Return F (cells x r), where F F' sums the products of estimators; `more` adds columns."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

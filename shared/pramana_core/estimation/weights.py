@@ -47,7 +47,7 @@ class SourceWeights:
         return np.asarray(self.records.sum() * precise / weighted_sum(self.records, precise))
 
     def _share(self, name: str) -> Tensor:
-        """Return a variable's distribution from all sources that report it; shares are positive."""
+        """Return a variable's positive distribution from all sources that report it."""
         if name not in self._shares:
             size = self.domain[name].size
             counts = np.full(size, _MORE / size)
@@ -65,7 +65,7 @@ class SourceWeights:
 
 
 def _second_moment(plan: Plan, names: Sequence[str], share: Callable[[str], Tensor]) -> float:
-    """Return the mean square of the cells' estimators, summed, for independent variables."""
+    """Return the summed mean squares of the cells' estimators, for independent variables."""
     second = 1.0
     for axis in axes_of(plan, names):
         law: Tensor = np.ones(1)

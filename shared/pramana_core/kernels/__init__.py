@@ -1,4 +1,4 @@
-"""Compiled loops, loaded only for enough work; each has a numpy path with bit-identical results.
+"""Compiled loops, loaded only for large tasks. Each has a numpy equivalent with identical bits.
 
-Kernels know only arrays and numbers; their meaning belongs to the rooms above.
+Kernels take only arrays and numbers; their callers give these a meaning.
 """

@@ -20,7 +20,7 @@ LOADING = 1.0
 
 
 class Forgone:
-    """The seconds that compiled loops would have saved; above `LOADING`, numba is loaded."""
+    """The total seconds that compiled loops would have saved; above `LOADING`, numba is loaded."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -30,7 +30,7 @@ _FORGONE = Forgone()
 
 
 def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
-    """Return whether numba is installed, and is loaded or would save enough seconds."""
+    """Return whether numba is installed, and is either loaded or would save enough seconds."""
     if "numba" in sys.modules:
         return sys.modules["numba"] is not None
     forgone.seconds += saved
@@ -63,7 +63,7 @@ def compiled(kernel: Kernel) -> Kernel:
 def memory_access() -> tuple[Any, Any]:
     """Return the functions by which compiled loops read memory at an address.
 
-    They are an array from a pointer, its shape and type; and a pointer from an address, a uint64.
+    One makes an array from a pointer, shape and type; the other a pointer from a uint64 address.
     """
     from numba import carray, types  # type: ignore[attr-defined]
     from numba.core import cgutils

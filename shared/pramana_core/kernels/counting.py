@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 16
 """The most records that numpy counts at once, unless a table has more cells."""
 
 _NUMPY, _NUMPY_AXIS, _LOOP = 1.5e-9, 1.2e-9, 0.8e-9
-"""Approximate seconds per record and table for numpy, for each axis in numpy, and for a loop."""
+"""Approximate seconds per record and table: for numpy, per further axis, for a compiled loop."""
 
 _BYTE = 256
 """The number of codes that fit into one byte."""
@@ -96,7 +96,7 @@ class _Outside(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Columns and the tables over them; `places` are the tables' start offsets and the last end."""
+    """Columns and tables; `places` has the first cell of each table, and the end of the last."""
 
     columns: Sequence[Codes]
     sizes: Sequence[int]
@@ -128,13 +128,13 @@ class _Layout:
         return found
 
     def let_go(self, start: int, stop: int) -> None:
-        """Release the pages of mapped files that were read from this process's memory."""
+        """Drop the memory pages of mapped files that hold the records `start` to `stop`."""
         for column in self.columns:
             if isinstance(column, np.memmap) and column.mode != "c":
                 _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
-        """Return the columns that some tables use, and the layout of only these, renumbered."""
+        """Return the columns that some tables use, and a layout of these columns, renumbered."""
         tables = [self.tables[table] for table in chosen]
         used = sorted({column for table in tables for column in table})
         place = {column: number for number, column in enumerate(used)}
@@ -146,7 +146,6 @@ class _Layout:
         )
 
     def split(self, flat: Counts) -> list[Counts]:
-        """Return the counts of each table in its shape."""
         return [
             flat[start:end].reshape([self.sizes[column] for column in table])
             for table, (start, end) in zip(
@@ -156,7 +155,6 @@ class _Layout:
 
 
 def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
-    """Release the pages of a mapped file's range, which would count as the process's memory."""
     part, file = column[start:stop], getattr(column, "_mmap", None)
     if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
         return

@@ -83,8 +83,8 @@ def count(
     """Add the records `start` to `stop` to the counts of all tables, in C order.
 
     Columns have `addresses`, `widths` in bytes and `sizes`. `members` lists the columns of each
-    table, split at `ends`, and `places` has the offsets of its cells. Returns (-1, 0), or a column
-    with a code outside its size and the code; the counts are then invalid.
+    table, split at `ends`, and `places` has the offsets of its cells. Returns (-1, 0), or (column,
+    code) for a code outside its column's size; the counts are then invalid.
     """
     small, large = np.empty(BLOCK, np.uint16), np.empty(BLOCK, np.uint32)
     often = np.empty(4 * SPREAD_CELLS, np.uint32)

@@ -37,7 +37,7 @@ CUBE_CELLS = 1 << 20
 """The most cells of a cube that is counted once; every marginal is then a sum over it."""
 
 KEPT_CELLS = 1 << 22
-"""Otherwise the most recent tables are cached up to this total number of cells (32 MB)."""
+"""Without a cube, the most recent tables are cached up to this total of cells (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
 """The most cells of a marginal table (half a gigabyte of counts)."""
@@ -58,7 +58,7 @@ class ReportTables(Protocol):
 
 
 class Independence(ABC):
-    """Evidence against the independence of variables given others: an exact `ratio`, or bounds."""
+    """Evidence against the independence of variables given others: `ratio`, or its bounds."""
 
     @property
     @abstractmethod
@@ -101,12 +101,14 @@ class Independence(ABC):
 
     @property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the random part of the unadjusted gain."""
+        """The factor by which randomization multiplies the part of the gain, before penalties, that
+        chance explains.
+        """
         return 1.0
 
 
 class Explanation(NamedTuple):
-    """A network's largest log-likelihood of whole records, in nats, and its free parameters."""
+    """The largest log-likelihood of whole records under a network, and its parameter count."""
 
     parameters: int
     log_likelihood: float
@@ -120,7 +122,7 @@ class Supports(Protocol):
         """The items; itemsets refer to them by index."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets: ascending item indices, (n, k)."""
+        """Return the estimated counts of n itemsets, given as ascending item indices (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the counts of rules from itemsets; flags, (n, k), mark the antecedents' items."""
@@ -141,7 +143,7 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports estimate a table directly. Raises UnknownVariable."""
+        """Return whether a table needs no model of smaller tables. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are unbiased, negative counts included, or None.
@@ -171,7 +173,7 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """For each model that tables come from, a test whether the reports contradict it."""
+        """A test for each model that tables come from: whether the reports contradict the model."""
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
@@ -191,8 +193,9 @@ def _require_small(shape: Sequence[int]) -> None:
 class RecordTables(ABC):
     """Counts of reported codes over any subset of some records' columns.
 
-    If the product of `sizes` is at most `CUBE_CELLS`, columns are read once, otherwise whenever new
-    tables are requested. One pass counts tables with up to `pass_cells` cells together.
+    If the product of `sizes` is at most `CUBE_CELLS`, columns are read once. Otherwise they are
+    read whenever new tables are requested. One pass counts tables of up to `pass_cells` cells
+    together.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS
@@ -261,9 +264,9 @@ class RecordTables(ABC):
 class ReportedCounts(RecordTables):
     """Counts of reported codes over any subset of columns, in memory or memory-mapped files.
 
-    `rows` returns the row numbers of these records among all, for any division into pieces; by
-    default they are the first rows. Raises EmptyTable: there are no records. DomainError: a column
-    has no size, or lengths differ.
+    `rows` returns the positions of these records in the whole table, which do not depend on how it
+    is divided into pieces; by default they are 0 to N - 1. Raises EmptyTable: there are no records.
+    DomainError: a column has no size, or lengths differ.
     """
 
     def __init__(
@@ -309,7 +312,6 @@ class ReportedCounts(RecordTables):
 
 
 def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
-    """Return margins of a table, each over some of its axes in the given order."""
     found = []
     for places in wanted:
         left, table = sorted(places), cube
@@ -322,7 +324,7 @@ def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:
-    """Yield groups of tables to count in one pass, each of at most `most` cells unless single."""
+    """Yield groups of tables, each for one pass; a group of several has at most `most` cells."""
     some: list[Places] = []
     cells = 0
     for table in tables:

@@ -15,10 +15,10 @@ class LackOfFit:
     """A test of pooled tables against the interactions that they omit.
 
     Attributes:
-        variables, order: the model's variables, and the largest number that interact in it.
+        variables, order: the model's variables, and the most variables that interact in it.
         statistic: the deviation of the reports towards interactions of one more variable, relative
-            to its expectation under the model; None like `p_value`.
-        degrees_of_freedom: those of the chi-square that approximates the statistic times them.
+            to its expectation under the model; None if untested.
+        degrees_of_freedom: the statistic times these is approximately a chi-square with these.
         p_value: the probability of so large a statistic under the model; None if untested.
         reason: why the model cannot be tested, or an empty text.
     """
@@ -32,7 +32,7 @@ class LackOfFit:
 
     @classmethod
     def untested(cls, variables: tuple[str, ...], order: int, reason: str) -> LackOfFit:
-        """Return the entry of a model that cannot be tested."""
+        """Return the result for a model that cannot be tested."""
         return cls(variables, order, None, None, None, reason)
 
     @property
@@ -48,7 +48,7 @@ class LackOfFit:
 def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     """Return warnings of the models that the reports contradict.
 
-    If all `of` models are true, a warning has at most the probability `LACK_OF_FIT_RATE`
+    If all `of` models are right, the probability of any warning is at most `LACK_OF_FIT_RATE`
     (Bonferroni).
     """
     known = [(test, test.p_value) for test in tests if test.p_value is not None]
@@ -56,7 +56,7 @@ def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
 
 
 def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
-    """Return a warning of tables assembled from smaller tables, or an empty text."""
+    """Return a warning that tables were assembled from smaller tables, or an empty text."""
     if not sets:
         return ""
     others = len(sets) - 1

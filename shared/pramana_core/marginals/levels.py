@@ -20,13 +20,13 @@ Groups: TypeAlias = "Mapping[str, Groups | Sequence[str]]"
 """The categories, or the inner groups, of each group:
 `{"north": {"city": ["A", "B"]}, "south": ["C"]}`.
 
-A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": ["C"]}` is the same.
+A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": ["C"]}` is equal.
 """
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _AT_ONCE = 16
-"""Rows whose errors are computed at once; each row takes one number per report."""
+"""The most rows whose errors are computed together; each row needs one number per report."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class _Row:
 class LevelCounts:
     """Estimated counts of a group, a category, or several small categories of a group.
 
-    `level` is 1 for the outermost groups; `within` is the group around; `categories` is the number
-    of categories. The errors and the interval, between `low` and `high`, are those of a table.
+    `level` is 1 for the outermost groups; `within` is the enclosing group; `categories` is the
+    number of categories. The errors and the interval from `low` to `high` are as in a table's
+    frame.
     """
 
     level: int
@@ -59,11 +60,11 @@ class LevelCounts:
 def levels_of(
     table: MarginalTable, variable: Variable, groups: Groups, level: float
 ) -> list[LevelCounts]:
-    """Return the counts of all levels: each group, and then what is in it.
+    """Return the counts at all levels: each group, followed by its contents.
 
-    Small categories of a group are one row, `n others`, where they are two or more: those whose
+    Two or more small categories of a group become one row, `n others`. A category is small if its
     count is at most its standard error times the normal quantile of `level`, the confidence of the
-    intervals. Raises UnknownCategory, and OptionError: a category that is not in one group.
+    intervals. Raises UnknownCategory, and OptionError: a category is not in exactly one group.
     """
     groups = require_groups(groups, variable.categories)
     codes = {category: code for code, category in enumerate(variable.categories)}
@@ -87,9 +88,9 @@ def levels_of(
 
 
 def nested_groups(groups: Groups, categories: Sequence[str]) -> Groups:
-    """Return groups with those that lists name, and that are no category, in their place.
+    """Return the groups in nested form: each name of a group in a list becomes that group.
 
-    Raises OptionError: a list that names groups and categories, or groups within each other.
+    Raises OptionError: a list names both groups and categories, or a group contains itself.
     """
     if not isinstance(groups, Mapping):
         return groups
@@ -103,7 +104,7 @@ def nested_groups(groups: Groups, categories: Sequence[str]) -> Groups:
             return members
         if len(found) < len(members) or {label, *above} & {*found}:
             raise OptionError(
-                f"The group {label!r} must name categories alone, or other groups alone.",
+                f"The group {label!r} must list only categories, or only other groups.",
                 where="groups",
                 remedy="Give the categories a group of their own.",
             )
@@ -115,7 +116,7 @@ def nested_groups(groups: Groups, categories: Sequence[str]) -> Groups:
 
 
 def require_groups(groups: Groups, categories: Sequence[str]) -> Groups:
-    """Return nested groups in which each category is once. Raises UnknownCategory, OptionError."""
+    """Return nested groups with each category once. Raises UnknownCategory, OptionError."""
     found = nested_groups(groups, categories)
     _require_partition(found, dict.fromkeys(categories, 0))
     return found
@@ -124,7 +125,7 @@ def require_groups(groups: Groups, categories: Sequence[str]) -> Groups:
 def flat_groups(groups: Any) -> Any:
     """Return groups without nesting: each group's categories, or the names of its groups.
 
-    What are no groups is returned unchanged, to be refused by whoever reads it.
+    A value that is not a dict is returned unchanged; its reader rejects it.
     """
     if not isinstance(groups, Mapping):
         return groups
@@ -149,7 +150,7 @@ def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Te
 def _rows(
     groups: Groups, codes: Mapping[str, int], small: Flags, within: str = "", depth: int = 1
 ) -> Iterator[_Row]:
-    """Yield each group before its contents; its small categories are one row, the last."""
+    """Yield each group, then its contents; its small categories form one last row."""
     for label, inside in groups.items():
         own = tuple(codes[category] for category in _categories(inside))
         yield _Row(depth, within, label, own)

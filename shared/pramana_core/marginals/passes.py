@@ -46,7 +46,8 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` has a record and at least these columns. An exception from `tick` stops the count.
+        `reports` has a record or more, and all columns `names`. An exception from `tick` stops the
+        count.
         """
 
 
@@ -106,7 +107,7 @@ class PartitionedCounts(RecordTables):
         self._run, self._tick = run, tick
 
     def counted(self, task: Pass[T], tick: Tick = no_cancel) -> T:
-        """Return a pass's counts of all records. Raises UnknownVariable, and as the runner."""
+        """Return a pass's counts of all records. Raises UnknownVariable and the errors of `run`."""
         for name in task.names:
             self._require(name)
         return self._run(task, self._tick if tick is no_cancel else tick)
@@ -122,12 +123,11 @@ CountedRecords = ReportedCounts | PartitionedCounts
 
 @dataclass(frozen=True)
 class RecordCount:
-    """A pass that counts records; it reads one column."""
+    """A pass that counts records; it reads only one column."""
 
     names: tuple[str, ...]
 
     def __call__(self, reports: ReportedCounts, _tick: Tick, /) -> int:
-        """Return the number of records."""
         return reports.records
 
 
@@ -147,7 +147,7 @@ class HalfPass:
         return self.whole.names
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Any:
-        """Return the counts of these records."""
+        """Return the counts of the records in this half."""
         spread = reports.rows().astype(np.uint64) * _GOLDEN
         rows = np.flatnonzero(spread >> np.uint64(63) == self.half)
         # A pass needs a record. For an empty half, one record is counted and its counts are zeroed.
@@ -185,7 +185,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, `threads` at a time; None if they are empty."""
+    """Return a pass's counts of readable pieces, `threads` at a time; None if all are empty."""
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -231,7 +231,7 @@ Counts = npt.NDArray[np.int64]
 SetCounts = Mapping[tuple[int, ...], Counts]
 
 _KEYS = 1 << 62
-"""Sets have numbers below this limit; if there are too many sets, they are compared directly."""
+"""The limit of integer keys for sets; if more sets are possible, rows are compared instead."""
 
 
 @dataclass(frozen=True)
@@ -253,12 +253,12 @@ def grouped(
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
 ) -> dict[tuple[int, ...], Counts]:
-    """Count records by the set of columns that they report: a code equal to the size is "withheld".
+    """Count records by the set of columns that they report; a code equal to the size is "withheld".
 
     Returns int64 counts by set, with an axis for each variable; sets that no record reports may be
-    missing. Reports of subsets (`Sampled`) are counted for the set (number of columns, *set), with
-    one axis more for the subset. `tick` is called for each `at_once` records. Raises LimitExceeded:
-    a set has more than `MARGINAL_CELLS` cells.
+    missing. Reports of subsets (see `Sampled`) have the key (number of columns, *set) and another
+    first axis for the subset. `tick` is called for each `at_once` records. Raises LimitExceeded: a
+    set has more than `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
     widths = np.array(sizes, dtype=np.int64)
@@ -292,7 +292,7 @@ def grouped(
 def _count_tagged(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> tuple[Counts, Counts]:
-    """Add the records that report subsets; return the others that report what can be reported."""
+    """Add the records that report subsets; return the other records with valid codes."""
     tags, cells = np.divmod(codes, widths[axes] + 1)
     fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
     subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)

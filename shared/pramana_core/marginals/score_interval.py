@@ -1,4 +1,4 @@
-"""Score intervals of shares: the sampling variance is that of the hypothetical share (Wilson 1927).
+"""Score intervals of shares, with the sampling variance at the hypothetical share (Wilson 1927).
 
 An estimate s of a share w of N records has the noise variance (m - s) / N, where m is the mean
 square of its estimator, and the sampling variance w (1 - w) / N. Such an interval is valid for rare
@@ -16,7 +16,7 @@ from pramana_core.errors import OptionError
 Floats = npt.NDArray[np.float64]
 
 FEW = 4
-"""The number of records below which their spread says little, so the interval gives the error."""
+"""With fewer records the error is computed from the interval, as their spread is uncertain."""
 
 
 def score_interval(
@@ -24,7 +24,7 @@ def score_interval(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of w with (s - w)^2 <= z^2 variance(w), not cut to [0, 1].
 
-    `share` contains the estimates s, and `square` the mean squares m over the reports, in one
+    `share` has the estimates s, and `square` the mean squares m over the reports, in the same
     shape.
     """
     noise, factor = np.maximum(square - share, 0.0), z**2 / records
@@ -39,7 +39,7 @@ def score_interval(
 def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, cut to [0, 1].
 
-    An interval entirely outside moves to the edge; its length on that side of the estimate stays.
+    An interval entirely outside [0, 1] moves to the edge; its side towards [0, 1] keeps its length.
     """
     least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
     most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)
@@ -49,7 +49,7 @@ def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Float
 def deviates(
     supposed: float, share: Floats, square: Floats, records: float, *, population: bool
 ) -> Floats:
-    """Return the z at which `supposed` is an end of a score interval, the lower end if z > 0."""
+    """Return the z of the score interval that ends at `supposed`: at its lower end if z > 0."""
     noise = np.maximum(square - share, 0.0)
     sampling = supposed * (1 - supposed) if population else 0.0
     error = np.sqrt((noise + sampling) / records)
@@ -59,7 +59,7 @@ def deviates(
 
 
 def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> Floats:
-    """Return the variance whose normal interval has the half-width of an interval's longer side."""
+    """Return the variance of a normal interval whose half-width is the longer side of `ends`."""
     longer = np.maximum(ends[1] - estimate, estimate - ends[0])
     return np.asarray(np.square(longer / normal_quantile(level)))
 
@@ -80,8 +80,9 @@ def ratio_interval(
     """Return Fieller's interval: all w with cell - w * margin within z standard errors of 0.
 
     It is the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with the sampling variance
-    margin * w (1 - w). The interval is 0 to 1 if the margin is not certainly positive, and not cut
-    otherwise. Margins broadcast with the cells; for `moments` see `MarginalTable.second_moments`.
+    margin * w (1 - w). The interval is not cut to [0, 1], but is [0, 1] if the margin is not
+    certainly positive. Margins broadcast with the cells; for `moments` see
+    `MarginalTable.second_moments`.
     """
     ww, wv, vv = moments
     z2 = z**2

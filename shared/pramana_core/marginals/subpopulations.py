@@ -53,7 +53,7 @@ class Subpopulation:
         """
         if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
             raise OptionError(
-                f"The variables {list(variables)} must be distinct, and not be given already."
+                f"The variables {list(variables)} must be distinct, and none may be given already."
             )
         domain = self.domain.project(variables)
         if domain.size > SUBTABLE_CELLS:
@@ -61,7 +61,7 @@ class Subpopulation:
         return self.tabulate(self.given, domain)
 
     def within(self, variable: str, code: int) -> Subpopulation:
-        """Return the records that also have a category of another variable.
+        """Return the records that also have the category `code` of another variable.
 
         Raises UnknownVariable. OptionError: the variable is given already, or has no such category.
         """
@@ -81,5 +81,5 @@ def too_large(domain: Domain, given: Collection[object]) -> LimitExceeded:
     return LimitExceeded(
         f"The covariance of the {domain.size} counts over {list(domain.names)}, given {len(given)}"
         " other variables, is too large to list.",
-        remedy="Request fewer variables, or give fewer.",
+        remedy="Request fewer variables, or fewer given variables.",
     )

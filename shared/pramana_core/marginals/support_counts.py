@@ -63,7 +63,8 @@ class _Counts:
 class SupportCounts(_Counts):
     """The estimated number of records that contain each of n itemsets.
 
-    `counts` and the two variances have shape (n,) and may be negative; `variance` corrects that.
+    `counts` and the two variances have shape (n,) and may be negative; the method `variance`
+    corrects negative variances.
     """
 
     def variance(self, *, population: bool) -> Floats:
@@ -84,9 +85,9 @@ class SupportCounts(_Counts):
         return np.minimum(low, share), np.maximum(high, share)
 
     def deviates(self, support: float, *, population: bool) -> Floats:
-        """Return the z at which `support` is an end of the intervals, the lower end if z > 0.
+        """Return the z of the intervals that end at `support`: at their lower end if z > 0.
 
-        The intervals are those before they were widened to contain shrunk estimates.
+        These are the intervals before they were widened to contain shrunk estimates.
         """
         moments = self.unshrunk.moments(population=population)
         return deviates(support, *moments, self.records, population=population)

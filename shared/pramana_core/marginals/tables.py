@@ -66,12 +66,12 @@ class MarginalTable(ABC):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the counts are assembled from smaller tables, assuming no larger interactions."""
+        """Whether counts are assembled from smaller tables, as if no larger set interacted."""
         return False
 
     @property
     def unshrunk(self) -> MarginalTable:
-        """The table before shrinkage, which has these errors and intervals."""
+        """The table before shrinkage, from which errors and intervals are computed."""
         return self
 
     @property
@@ -85,7 +85,7 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+        """Return the `products` of each linear function with each cell, shaped as `weights`."""
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
@@ -96,13 +96,13 @@ class MarginalTable(ABC):
         """Return the sums over the reports of W^2, W V and V^2.
 
         W estimates a cell and V its margin over `summed`. `WW - 2 t WV + t^2 VV` estimates the
-        variance of `cell - t * margin` if the expectation of that is 0.
+        variance of `cell - t * margin` if that difference has expectation 0.
         """
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the ends of each count's score interval in [0, N], including shrunk counts.
+        """Return the ends of each count's score interval, widened to contain the shrunk count.
 
-        With `population` the interval is for the expected count among N records.
+        They are in [0, N]. With `population` they are for the expected count among N records.
         """
         share, z = self.unshrunk.counts / self.records, normal_quantile(level)
         square = self.second_moments(())[0] / self.records
@@ -128,7 +128,7 @@ class MarginalTable(ABC):
         return np.minimum(low, share), np.maximum(high, share)
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count; below `FEW` records, the interval gives it."""
+        """Return each raw count's variance; with fewer than `FEW` records, from its interval."""
         if population and self.records < FEW:
             wide = variance_of(self.interval(population=True), self.counts, LEVEL)
             return np.maximum(wide, self.variance(population=False))
@@ -172,7 +172,6 @@ class MarginalTable(ABC):
         return self.products_with_cells(weights) - part
 
     def _of(self, population: bool) -> bool:
-        """Whether the error is for the population."""
         return population
 
     def frame(self, level: float = LEVEL) -> pd.DataFrame:

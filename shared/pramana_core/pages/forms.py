@@ -42,7 +42,7 @@ class SentForm:
 
 
 def form_word(key: bytes, cookie: str) -> str:
-    """Return the anti-forgery word of all forms on pages for the holder of a cookie."""
+    """Return the anti-forgery word for all forms that the holder of a cookie receives."""
     return hmac.digest(key, b"form\n" + cookie.encode(), "sha256").hex()
 
 
@@ -59,7 +59,8 @@ def require_word(key: bytes, cookie: str, word: str) -> None:
 def cookie_header(
     name: str, value: str, seconds: int | None = None, *, over_tls: bool = False
 ) -> str:
-    """Return the header that sets a cookie for the page's folder, hidden from scripts and sites.
+    """Return the header that sets a cookie for the page's folder, hidden from scripts and from
+    other sites.
 
     Without `seconds` the cookie ends with the browser session.
     """
@@ -104,4 +105,4 @@ FRAMED: Mapping[str, str] = {
     " frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
 }
-"""The headers of a document in a frame: it runs and loads nothing, and only our pages frame it."""
+"""The headers of a framed document: it runs and loads nothing; only our pages may frame it."""

@@ -65,14 +65,16 @@ def _pooled_variance(block: Block, name: str) -> float:
             alone = choice.channel.restrict(sizes, kept)
             mixture = None if alone is None else alone.inverse_mixture
             if mixture is None:
-                raise LimitExceeded(f"The errors of {name!r} in some sets have no closed form.")
+                raise LimitExceeded(
+                    f"The error of {name!r} in some of the sets has no closed form."
+                )
             worst = _largest_of_mixture(*mixture)
         precision += choice.weight / RESOLUTION / worst
     return 1 / precision
 
 
 def _largest_of_mixture(a: float, b: float) -> float:
-    """Return the largest variance for P^-1 = a I + b 11': the estimator is a + b or b."""
+    """Return the largest variance for P^-1 = a I + b 11', whose estimator is a + b or b."""
     # P = spread I + off 11' and P^-1 = a I + b 11' are inverse: spread = 1 / a, off = -b / a.
     off = -b / a
     keep = 1 / a + off
@@ -81,7 +83,6 @@ def _largest_of_mixture(a: float, b: float) -> float:
 
 
 def _worst_mix(inside: float, outside: float) -> float:
-    """Return the largest variance over a category's share t; the rest is the worst other."""
     t = min(1.0, max(0.0, (inside - outside) / 2))
     return t * inside + (1 - t) * outside - t**2
 

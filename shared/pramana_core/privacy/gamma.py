@@ -78,7 +78,8 @@ def gamma_within_groups(channel: Transition) -> float:
     """Return gamma for an attacker who already knows the group of the category.
 
     A grouped channel reports the group truthfully, so its gamma is infinite; Ma 3.1.2 quotes the
-    amplification within the groups. For any other channel this is `gamma`, with the same errors.
+    amplification within the groups. For any other channel the result is that of `gamma`, which may
+    raise LimitExceeded.
     """
     return gamma(channel)
 
@@ -127,8 +128,8 @@ Part = Transition | Blend
 def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
     """Return the weight over 2^32 and the channel of each part that reports distinguish.
 
-    Choices of the same variables are one part. In a coordinated channel every choice is a part,
-    because the coin shows it.
+    Choices of the same variables are one part, except that reports of subsets are a part of their
+    own. In a coordinated channel every choice is a part, because the coin reveals the choice.
     """
     groups: dict[object, list[Choice]] = {}
     for choice in channel.choices:
@@ -151,8 +152,8 @@ def listed_matrix(channel: Part) -> Tensor:
     true, reported = channel.shape
     if true * reported > LISTED_ENTRIES:
         raise LimitExceeded(
-            f"The disclosure of a {true} x {reported} channel without closed form needs its full"
-            f" matrix; at most {LISTED_ENTRIES} entries are listed.",
+            f"The disclosure by a {true} x {reported} channel has no closed form, and its matrix"
+            f" is too large to list; the limit is {LISTED_ENTRIES} entries.",
             where="channel",
             remedy="Use a symmetric, mixture or grouped channel, or randomize fewer variables"
             " together.",
@@ -199,16 +200,16 @@ class Amplification:
 
     @classmethod
     def together(cls, independent: Iterable[Block | Transition]) -> Self:
-        """Return the amplification of independent blocks about all their variables (Ma 7.1.3).
+        """Return the amplification of a record by independent blocks together (Ma 7.1.3).
 
-        Gammas multiply, because all blocks can be at their worst at once. Without blocks nothing is
-        revealed. Raises LimitExceeded, see `gamma`.
+        Gammas multiply, because every block may send its most revealing report. Without blocks
+        nothing is revealed. Raises LimitExceeded, see `gamma`.
         """
         channels = (b.channel if isinstance(b, Block) else b for b in independent)
         return cls(math.fsum(cls.of(channel).epsilon for channel in channels))
 
     def __add__(self, other: Amplification) -> Amplification:
-        """Return the amplification of both together, from independent draws."""
+        """Return the amplification of two independent draws together."""
         return Amplification(self.epsilon + other.epsilon)
 
     @property
@@ -242,10 +243,10 @@ class Amplification:
         return prior / (prior + (1 - prior) * math.exp(-self.epsilon))
 
     def fallen(self, belief: float) -> float:
-        """Return the lowest posterior for a prior of rho_2 (the downward breach of Ma 3.1.2).
+        """Return the lowest posterior for a prior of `belief` (the downward breach of Ma 3.1.2).
 
-        It equals rho_1, the largest prior that cannot grow beyond `belief`, and is 0 if gamma is
-        infinite. Raises OptionError unless `belief` is strictly between 0 and 1.
+        It equals the largest prior that cannot grow beyond `belief`, and is 0 if gamma is infinite.
+        Raises OptionError unless `belief` is strictly between 0 and 1.
         """
         require_belief(belief, "belief")
         least = belief * math.exp(-self.epsilon)
@@ -267,7 +268,7 @@ def composed(amplifications: Iterable[Amplification]) -> Amplification:
 def record_loss(plan: Plan) -> Amplification:
     """Return the loss of a record by a release, over all randomized blocks of its plan.
 
-    Public variables are ignored if others are randomized; the loss is infinite if all are public.
+    Public variables are ignored if others are randomized; if all are public, the loss is infinite.
     """
     noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
     if not noisy and any(block.channel.is_identity for block in plan.blocks):
@@ -291,8 +292,8 @@ def gamma_for_breach(rho_1: float, rho_2: float) -> float:
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise OptionError(
-            f"A belief of {rho_1} cannot grow to {rho_2}, because it is not smaller or is not"
-            " between 0 and 1.",
+            f"A belief of {rho_1} cannot grow to {rho_2}: both must be between 0 and 1, and the"
+            " first must be smaller.",
             where="rho_2",
             remedy="Give 0 < rho_1 < rho_2 < 1.",
         )

@@ -1,9 +1,10 @@
 """Beliefs and guesses of an attacker who gives all categories equal prior probability.
 
-gamma bounds them for every prior; here they are exact for equal priors. Only possible reports
-count. The reports of a channel fall into kinds that reveal equally much. `report_kinds` lists the
-kinds without the channel's matrix: a mixture has one kind, and a grouped or sampled channel has the
-kinds of its parts. Only a channel without structure has one kind for each column of P.
+`gamma` bounds beliefs for every prior; the results here are exact for equal priors. Reports of
+probability zero do not count. The reports of a channel form kinds that reveal equally much.
+`report_kinds` lists the kinds without the channel's matrix: a mixture has one kind, and a grouped
+or sampled channel has the kinds of its parts. Only a channel without structure has one kind for
+each column of P.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class ReportKind:
     times: tuple[int, ...]
 
     def within(self, share: float, cells: int = 1) -> ReportKind:
-        """Return the kind in a larger channel: rarer by `share`, with `cells` per category."""
+        """Return the kind in a larger channel: `share` of its reports, `cells` per category."""
         times = tuple(cells * times for times in self.times)
         return ReportKind(self.share * share, self.posteriors / cells, times)
 
 
 @singledispatch
 def report_kinds(channel: Part) -> tuple[ReportKind, ...]:
-    """Return the kinds of reports under equal priors; only possible reports count.
+    """Return the kinds of a channel's possible reports under equal priors.
 
     Raises:
         LimitExceeded: the channel has too many categories and no closed form.
@@ -116,7 +117,8 @@ def _(channel: Sampled) -> tuple[ReportKind, ...]:
 class AttackerAccuracy:
     """The probability that the best guess of the true category is right.
 
-    `blind` is without a report, `expected` the mean, `worst` after the most revealing report.
+    `blind` is the probability without a report, `expected` the mean over reports, and `worst` the
+    probability after the most revealing report.
     """
 
     blind: float
@@ -128,8 +130,8 @@ class AttackerAccuracy:
 class KAnonymity:
     """Ma's pair (K_p, Dist_K), and the divergence of the least protected report.
 
-    `categories` is K_p. `least_divergence` is Dist_K: the divergence, in bits, of the posterior
-    from the uniform distribution over the plausible categories, at its smallest over the reports.
+    `categories` is K_p. `least_divergence` is Dist_K: the smallest divergence over the reports, in
+    bits, of the posterior from the uniform distribution over the plausible categories.
     `worst_divergence` is the largest. A divergence of log2 K_p bits would mean certainty.
     """
 
@@ -179,7 +181,6 @@ def worst_posterior(channel: Transition) -> Tensor:
 
 
 def _by_choice(channel: Transition) -> list[Transition]:
-    """Return the channel itself, or one channel for each choice that its coin reveals."""
     if not isinstance(channel, Coordinated):
         return [channel]
     return [

@@ -3,8 +3,8 @@
 A release is a set of reports sorted by keyed pseudonyms. Without the linkage secret and the draw
 keys this order is a uniform permutation, so a report hides among the reports of the other records:
 the shuffle model. Two tables of n records are neighbours if they differ in one record; n is public.
-A bound is a central epsilon at a delta. An attacker who can assign reports has only the local bound
-(`Amplification`): the owner, a peer, and a miner that colludes with an owner.
+A bound is a central epsilon at a delta. Only the local bound (`Amplification`) applies to attackers
+who can assign reports: the owner, a peer, and a miner that colludes with an owner.
 
 Releases count as follows:
 
@@ -13,7 +13,7 @@ Releases count as follows:
 * Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds.
 * An attacker who knows facts about a record, such as its public columns, owners or batch, searches
   only the records that share them: n is `smallest_group`. Records that a replaced release changed
-  are a group. A withdrawn release has been seen, and counts.
+  are a group. A withdrawn release counts, as it was seen.
 * An attacker who knows in advance which set a record reports searches only the records of that set:
   `records_in_set`.
 
@@ -80,7 +80,7 @@ _LARGEST_EPSILON = 100.0
 """The local epsilon above which no number of records hides a report and e^epsilon overflows."""
 
 _RELATIVE_ERROR = 1e-9
-"""An upper bound of the relative error of a sum's terms, which tests compare with integers."""
+"""An upper bound of the relative error of a sum's terms; tested in integer arithmetic."""
 
 _TAIL = 50.0
 """Sums omit tails with a probability of 2 e^-50, which the bounds add."""
@@ -189,7 +189,7 @@ class ShuffledReport:
 
 @lru_cache(1024)
 def central_loss(local: Amplification, records: int, delta: float = DELTA) -> CentralLoss:
-    """Return the central bound of the worst mechanism with a local bound. Raises OptionError.
+    """Return the central bound for the worst mechanism within a local bound. Raises OptionError.
 
     The worst reports are a randomized yes or no and functions of it. Later channels may therefore
     depend on earlier reports of all records.
@@ -205,7 +205,7 @@ def largest_gamma(
 ) -> float:
     """Return the largest local gamma, up to `GAMMA_LIMIT`, that satisfies a central bound.
 
-    It is at least e^epsilon, at which shuffling is not needed.
+    It is at least e^epsilon, because that gamma needs no shuffling.
 
     Args:
         records: the number of records, or the size of the smallest group.
@@ -232,7 +232,7 @@ def largest_gamma(
 
 
 def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:
-    """Return a lower bound of delta, from one pair of tables and one test of them.
+    """Return a lower bound of delta, from one pair of tables and one test to distinguish them.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -268,7 +268,7 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
 
 
 def records_in_set(records: int, weight: float, delta: float) -> int:
-    """Return a lower bound of the records that report a set, given that one is known to report it.
+    """Return a lower bound of how many records report a set, if one record is known to report it.
 
     The bound fails with probability delta; add this delta to that of the central bound. If the
     count of a set is released, use it instead.
@@ -360,7 +360,7 @@ def _(channel: SubsetSelection) -> Tensor:
 
 
 def _subset_contrast(channel: SubsetSelection, distance: int) -> Tensor:
-    """Return by truth the probabilities of reports likelier under 0, and under `distance`."""
+    """Return, by true category, the probabilities of reports more likely under 0 and `distance`."""
     members = np.fft.rfft(channel.members)
     first, second = channel.members, np.roll(channel.members, distance, axis=1)
     inside, outside = channel.likelihoods
@@ -390,7 +390,7 @@ def _(channel: Sampled) -> Tensor:
     )
     for choice in channel.choices:
         if isinstance(choice.channel, SubsetSelection):
-            # Truths that differ in every variable, as those of the other parts do.
+            # True cells that differ in every variable, as in the other parts.
             sizes = [channel.sizes[axis] for axis in choice.axes]
             cells = [np.ravel_multi_index([min(v, s - 1) for s in sizes], sizes) for v in range(3)]
             sums = _subset_contrast(choice.channel, int(cells[1]))
@@ -399,7 +399,6 @@ def _(channel: Sampled) -> Tensor:
 
 
 def _has_contrast(channel: Part) -> bool:
-    """Return whether `contrast` finds the pair of records that differ most."""
     true, reported = channel.shape
     small = true * reported <= LISTED_ENTRIES and true * true * reported <= _PAIRS
     return (
@@ -425,10 +424,10 @@ def _together(variations: Iterable[float]) -> float:
 
 
 def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, float]:
-    """Return the divergence at e^epsilon of two tables' counts of two sets of reports, its error.
+    """Return the divergence at e^epsilon of the counts of two sets of reports, and its error.
 
-    The tables differ in one record. `truths` has the probabilities of both sets for that record in
-    each table, and for all other records (see `contrast`).
+    The counts are those of two tables that differ in one record. `truths` has the probabilities of
+    both sets for that record in each table, and for all other records (see `contrast`).
     """
     (f0, f1), (g0, g1), (h0, h1) = truths.tolist()
     share = h0 + h1
@@ -473,7 +472,6 @@ def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
 
 
 def _upper(trials: npt.NDArray[np.int64], least: Tensor, p: float) -> Tensor:
-    """Return the probabilities that binomial counts are at least `least`."""
     from scipy.special import betainc
 
     inside = (least >= 1) & (least <= trials)
@@ -482,7 +480,7 @@ def _upper(trials: npt.NDArray[np.int64], least: Tensor, p: float) -> Tensor:
 
 
 def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
-    """Return an upper bound of E[max(0, Y_1 + ... + Y_n)] / n; each Y is 0 or in `worth`."""
+    """Return an upper bound of E[max(0, Y_1 + ... + Y_n)] / n; Y is 0 or a value in `worth`."""
     mean = float(worth @ chances)
     furthest = float(np.abs(worth - mean).max())
     variance = records * float(np.square(worth) @ chances)

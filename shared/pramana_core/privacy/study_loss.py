@@ -1,10 +1,10 @@
 """The privacy loss in a study: per column, per owner and per record, over all releases.
 
-Epsilons of different draws add, whichever owner drew. How they add for a belief about one column
-depends on how columns are related, so there are two extremes. If columns are *independent*, a
-belief about one grows only by that column's draws. If columns *determine* each other, the draws of
-all columns add. Blocks of one study plan are an exception: one coin chooses the set that a record
-reports. They add only within a set, and the record's loss is the largest sum of any set.
+Epsilons of different draws add, whichever owner made them. How they add for a belief about one
+column depends on how columns are related, so there are two extremes. If columns are *independent*,
+a belief about one grows only by that column's draws. If columns *determine* each other, the draws
+of all columns add. Blocks of one study plan are an exception, because one coin chooses the set that
+a record reports. Their epsilons add only within a set, and the record's loss is the largest sum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 @dataclass(frozen=True)
 class CoinDisclosure:
-    """The loss by an owner's part of a study plan, by the value of the coin named `coin`.
+    """The loss by an owner's part of a study plan, for each value of the coin named `coin`.
 
     `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
     epsilon.
@@ -59,8 +59,8 @@ class BlockDisclosure:
 
     `draw` is equal for two blocks exactly if every record's draw is the same. The same draws
     released twice add nothing, under whichever owner's name. `randomized` is false if the true
-    values were released; `amplification` is then ignored. `coin` has the loss of a study plan's
-    part set by set; `amplification` is then the largest.
+    values were released; `amplification` is then ignored. For a part of a study plan, `coin` has
+    the loss of each set, and `amplification` the largest of them.
     """
 
     owner: str
@@ -73,7 +73,7 @@ class BlockDisclosure:
 
 @dataclass(frozen=True)
 class ColumnDisclosure:
-    """The loss of one owner's column; None if a release contains its true values."""
+    """The loss of one owner's column; `amplification` is None if its true values were released."""
 
     owner: str
     variable: str
@@ -82,7 +82,7 @@ class ColumnDisclosure:
 
 @dataclass(frozen=True)
 class Extremes:
-    """The largest growth of a belief about one column, at both extremes.
+    """The largest growth of a belief about one column, in both extreme cases (see the module).
 
     `independent` counts the draws of the column with the largest loss, `determined` all draws.
     """
@@ -104,7 +104,7 @@ class StudyDisclosure:
     record: Extremes
 
     def column(self, owner: str, variable: str) -> ColumnDisclosure:
-        """Return the loss of a column, which is zero if it is not among `columns`."""
+        """Return the loss of a column, which is zero for a column that is not in `columns`."""
         for disclosure in self.columns:
             if (disclosure.owner, disclosure.variable) == (owner, variable):
                 return disclosure
@@ -120,9 +120,9 @@ def total_loss(
     """Return the sum of the losses of all released blocks.
 
     A joint block counts once for a record, and with its full epsilon for each of its variables. If
-    several owners report a variable of the same people, it is one secret, and its draws add over
-    the owners. Parts of one study plan add set by set, and the record's loss is the largest sum. An
-    infinite epsilon makes every sum that contains it infinite.
+    several owners report a variable of the same people, the variable is one secret, and its draws
+    add over the owners. Parts of one study plan add set by set, and the record's loss is the
+    largest sum. An infinite epsilon makes every sum that contains it infinite.
 
     Args:
         disclosures: the blocks, in any order; the same draws may occur more than once.
@@ -208,7 +208,6 @@ def _of_column(about: list[BlockDisclosure]) -> Amplification | None:
 def _grouped(
     disclosures: Iterable[BlockDisclosure], names: Callable[[BlockDisclosure], Iterable[str]]
 ) -> dict[str, list[BlockDisclosure]]:
-    """Return the blocks grouped by each of their names."""
     found: dict[str, list[BlockDisclosure]] = {}
     for one in disclosures:
         for name in names(one):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def html(report: Report, owner: str, tick: Progress = unwatched) -> str:
-    """Return the page of a report, titled with its owner; `tick` counts the drawn pictures."""
+    """Return a report as a page titled with its owner; `tick` is called before each picture."""
     pictures = [picture for section in report.sections for picture in section.pictures]
     drawn = {}
     for done, picture in enumerate(pictures):

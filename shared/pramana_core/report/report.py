@@ -22,7 +22,7 @@ def always(_row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Fact:
-    """A prominent figure with a caption."""
+    """A prominent value with a caption."""
 
     figure: str
     caption: str
@@ -31,7 +31,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, its weight, and whether a terminal shows it; backticks mark `code`."""
+    """A sentence, its kind, and whether a terminal shows it; backticks mark `code`."""
 
     words: str
     kind: Literal["plain", "note", "point", "warning", "grave", "alarm", "private"] = "plain"
@@ -97,7 +97,7 @@ class Section:
 
     @property
     def said(self) -> list[Sentence]:
-        """The sentences, each with its weight."""
+        """The sentences, each with its kind."""
         return [Sentence(one) if isinstance(one, str) else one for one in self.sentences]
 
 
@@ -105,7 +105,7 @@ class Section:
 class Report:
     """A report: a title, `sections` for people, `numbers` as JSON for scripts, a final line `foot`.
 
-    `beside` contains further files to write: their text by suffix.
+    `beside` has further files to write: the text of each, by the suffix of its name.
     """
 
     title: str

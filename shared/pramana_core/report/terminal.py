@@ -18,13 +18,13 @@ _BEFORE = {"point": "* ", "warning": "warning: ", "grave": "warning: "}
 
 
 def print_report(report: Report, out: Console, loud: Console) -> None:
-    """Print the brief content of a report; alarms go to `loud`."""
+    """Print the brief content of a report; alarms go to the console `loud`."""
     out.print(report.title, style="bold", markup=False)
     print_sections(report.sections, out, loud)
 
 
 def print_sections(sections: Iterable[Section], out: Console, loud: Console) -> None:
-    """Print the brief sections; alarms go to `loud`."""
+    """Print the brief sections; alarms go to the console `loud`."""
     for section in sections:
         if section.brief:
             _print_section(section, out, loud)

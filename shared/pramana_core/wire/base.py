@@ -41,7 +41,7 @@ partly the same people; `overlapping` assumes nothing."""
 
 
 class Message(BaseModel):
-    """The base of all messages: immutable, and rejecting unknown fields by name."""
+    """The base of all messages, which are immutable and reject unknown fields by name."""
 
     # A key that is a Python keyword (`class`) has another field name; JSON uses the key.
     model_config = ConfigDict(
@@ -70,8 +70,8 @@ class Page(Message, Generic[Item]):
 
 
 Records = Literal["identical", "common", "any"]
-"""The records that a job uses: those of all owners, which must be the same; those that every owner
-has; or all."""
+"""The records that a job uses: all owners' records, which must be the same set; the records that
+every owner has; or all records."""
 
 
 def default_records(people: People) -> Records:
@@ -89,7 +89,7 @@ def holding(people: People) -> str:
 
 
 def meaning(people: People) -> str:
-    """Return a clause on the loss of a person, from the study's declaration."""
+    """Return a clause on a person's loss, from the study's declaration of its people."""
     if people == "different":
         return "a person's loss is due to one owner, or the sum if several owners have her record"
     return "the losses of a person at all owners add up"

@@ -32,8 +32,6 @@ class ChannelMessage(Protocol):
 
 
 class _Declared(Message):
-    """The declared parameters of a channel, or of a choice of a sampled channel."""
-
     model_config = ConfigDict(defer_build=True)
     declared: ClassVar[type]
 
@@ -77,7 +75,6 @@ def message_of(declared: type) -> type[_Declared]:
 
 
 def _travelling(hint: Any) -> Any:
-    """Return the type of a parameter in messages."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return Annotated[_travelling(inner[0]), *inner[1:]]

@@ -73,8 +73,9 @@ class WithOptions(Message, Generic[OptionsT]):
 def options_from(
     options: type[Any], **as_messages: Any
 ) -> Callable[[type[MessageT]], type[MessageT]]:
-    """Add the options' description, and a field for each option that a message does not declare;
-    `as_messages` are the types of options with tighter limits in messages."""
+    """Return a decorator that adds the options' description, and a field for each option that a
+    message lacks; `as_messages` are the types of options with tighter limits in messages.
+    """
     types = types_of(options) | as_messages
 
     def extended(message: type[MessageT]) -> type[MessageT]:
@@ -127,8 +128,8 @@ class RecordsSpec(Message):
     """The records that a job uses.
 
     If the owners' records are not the same set, `records` decides: `identical` rejects the job,
-    `common` uses the records that every owner has, `any` uses all. The default is `any` in a study
-    of different people, otherwise `identical`.
+    `common` uses the records that every owner has, `any` uses all records. The default is `any` in
+    a study of different people, otherwise `identical`.
     """
 
     records: Records | None = None
@@ -142,11 +143,11 @@ class CountsSpec(RecordsSpec):
 
     `estimator` is `moment` (by moments, with less weight for noisier records), `sum` (by moments,
     with equal weights), `ml` (maximum likelihood) or `pooled` (tables of few variables from
-    overlapping sets, also tables that no record reports whole). The default depends on the plans of
-    the records. `order` is the most variables that interact in pooled tables; its default depends
-    on the records. With records `any` a variable that an owner does not report is missing there,
-    which must not depend on its value; where some records lack a variable the estimator must be
-    `ml` or `pooled`.
+    overlapping sets, also tables of variables that no record reports together). The default depends
+    on the plans of the records. `order` is the most variables that interact in pooled tables; its
+    default depends on the records. With records `any`, a variable that an owner does not report is
+    missing from that owner's records; that must not depend on its value. If some records lack a
+    variable, the estimator must be `ml` or `pooled`.
     """
 
     estimator: EstimatorName | None = None
@@ -161,8 +162,9 @@ class CountsSpec(RecordsSpec):
 class ContingencyTableSpec(CountsSpec):
     """Estimate the count of records with each combination of categories of some variables.
 
-    For a table of one variable, `groups` names the categories of each group, or its groups. The
-    model then has `levels`, too, the counts of all groups, in which small categories are one row.
+    For a table of one variable, `groups` lists the categories, or the inner groups, of each group.
+    The model then also has `levels`: the counts of groups and categories, with small categories in
+    one row.
     """
 
     kind: Literal["contingency-table"]
@@ -181,9 +183,9 @@ class AssociationRulesTask(WithOptions[RuleOptions]):
     """Find frequent itemsets and the rules between their parts (Ma 7.1, FRAPP 6).
 
     An item is a category of a variable. `items` names them by variable. The default is all
-    categories of `variables` (by default, all that are reported), or, with `present`, the category
-    of that name of each variable that has it. Rules have a confidence of at least
-    `minimum_confidence`; with `certain`, the lower end of its interval must reach it.
+    categories of `variables` (by default, of all reported variables). With `present`, the default
+    is the category of that name, for each variable that has it. Rules have a confidence of at least
+    `minimum_confidence`; with `certain`, the lower end of its interval must be at least that.
     """
 
     kind: Literal["association-rules"]
@@ -261,7 +263,7 @@ class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
 
 @options_from(Scoring)
 class ScoreMessage(WithOptions[Scoring]):
-    """The score of a link."""
+    """The score that evaluates links, with its options."""
 
     name: ScoreName = Scoring.name
 
@@ -271,7 +273,7 @@ Order = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_VARIABLE
 
 @options_from(Search, order=Order | None)
 class SearchMessage(WithOptions[Search]):
-    """The search for a structure."""
+    """The options of the search for a structure."""
 
 
 class WithParameters(Message):
@@ -284,7 +286,7 @@ class WithParameters(Message):
 
 @options_from(ParameterOptions)
 class _NetworkSpec(CountsSpec, WithParameters):
-    """A Bayesian network with learned parameters."""
+    """The fields of a job that learns the parameters of a Bayesian network."""
 
 
 class BayesNetParametersSpec(_NetworkSpec):
@@ -380,13 +382,13 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class JobName(Message):
-    """A name for a job that people read."""
+    """A name of a job, for people."""
 
     name: Title
 
 
 class JobCreate(Message):
-    """A job to create; the same key with the same specification is the same job."""
+    """A job to create; a request with the same key and specification returns the same job."""
 
     key: Name | None = None
     spec: JobSpec
@@ -404,7 +406,7 @@ class JobLine(Message):
 
 
 LOG_LINES = 20
-"""The count of last log lines in a job's message."""
+"""The most log lines, the last ones, in a job's message."""
 
 
 class Job(Message):
@@ -412,9 +414,9 @@ class Job(Message):
 
     `inconsistent` maps the id of each release that is inconsistent with its plan to the p-value; an
     owner sees only its own releases there. `started` is the start of the last run, `seconds_left`
-    the estimated remaining seconds of that run. `runs` counts the job's runs, with the next one;
-    `worker` ran the last one. `log` has the last lines, but only where a single job is read. Owners
-    see neither worker nor log.
+    the estimated remaining seconds of that run. `runs` counts the job's runs, including the next
+    one; `worker` ran the last one. `log` has the last lines, but only where a single job is read.
+    Owners see neither worker nor log.
     """
 
     id: str

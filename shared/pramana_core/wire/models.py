@@ -61,9 +61,9 @@ class LinkMessage(Message):
     """A link with its evidence, which links of a given structure lack.
 
     `gain` is the link's gain given the child's other parents, in nats above the penalty.
-    `inflation` is the factor by which randomization multiplies the chance part of the plain gain,
-    null if infinite. `confidence` is the probability of the link by bootstrap, if one link is
-    expected among all pairs; null without bootstrap. `compelled` shows whether all equivalent
+    `inflation` is the factor by which randomization multiplies the chance part of the gain without
+    penalty, null if infinite. `confidence` is the probability of the link by bootstrap, if one link
+    is expected among all pairs; null without bootstrap. `compelled` shows whether all equivalent
     structures direct the link so.
     """
 
@@ -78,11 +78,11 @@ class LinkMessage(Message):
 class LackOfFitMessage(Message):
     """A test whether the reports contradict the pooled tables that supplied counts.
 
-    Interactions of at most `order` of the `variables` are tested against interactions of one more.
-    `statistic` is the ratio of the reports' deviation to its expectation under the model;
-    `degrees_of_freedom` times `statistic` is near a chi-square. These two and the `p_value` are
-    null if no test is possible; `reason` says why. `warning` is a sentence if the reports do not
-    fit.
+    Interactions of at most `order` of the `variables` are tested against interactions of one
+    variable more. `statistic` is the ratio of the reports' deviation to its expectation under the
+    model; `degrees_of_freedom` times `statistic` is near a chi-square. `statistic`,
+    `degrees_of_freedom` and `p_value` are null if no test is possible; `reason` says why. `warning`
+    is a sentence if the reports do not fit.
     """
 
     variables: list[str]
@@ -95,7 +95,7 @@ class LackOfFitMessage(Message):
 
 
 class FigureMessage(Message):
-    """A figure about a model, with its 95 % interval if it has one."""
+    """A measure of a model's quality, with its 95 % interval if there is one."""
 
     name: str
     value: float
@@ -105,7 +105,7 @@ class FigureMessage(Message):
 
 
 class WorthMessage(Message):
-    """An assessment of a model: a sentence, its figures, and the assumptions of their intervals.
+    """An assessment of a model: a sentence, its measures, and the assumptions of their intervals.
 
     A classifier has its expected accuracy, compared with the majority class and with the naive
     Bayes classifier of the same releases; a network, rules and a table have their findings,
@@ -130,13 +130,14 @@ class WorthMessage(Message):
 class ModelHead(Message):
     """The common fields of all models: the records of the model, and the name of its job.
 
-    `releases` maps the id of each release used to the digest of its content; `inconsistent` maps
-    those that are inconsistent with their plan to the p-value (an owner sees only its own there).
-    `lack_of_fit` tests each set of pooled variables that supplied counts; `filled_in` are the first
-    sets of variables whose tables were composed from smaller ones. `told` is the amplification of
-    one person's whole record over all owners, null if unbounded, against a reader who knows which
-    report is whose. `central` is the bound against all other readers of the model's sources; it is
-    null for an owner. `worth` is the assessment of the model, null if it cannot be estimated.
+    `releases` maps the id of each release used to the digest of its content. `inconsistent` maps
+    the releases that are inconsistent with their plan to the p-value (an owner sees only its own
+    releases there). `lack_of_fit` tests each set of pooled variables that supplied counts;
+    `filled_in` are the first sets of variables whose tables were composed from smaller tables.
+    `told` is the amplification of one person's whole record over all owners, null if unbounded,
+    against a reader who knows which report is whose. `central` is the bound against all other
+    readers of the model's sources; it is null for an owner. `worth` is the assessment of the model,
+    null if it cannot be estimated.
     """
 
     id: str
@@ -189,8 +190,9 @@ class CellMessage(Message):
 class LevelMessage(Message):
     """The count of a group of categories, of a category, or of the small categories of a group.
 
-    `level` is 1 for the outermost groups; `within` is the group around. The small categories of a
-    group, `n others`, are those whose count is at most 1.96 standard errors against the population.
+    `level` is 1 for the outermost groups; `within` is the enclosing group. Small categories of a
+    group form one row, `n others`; their counts are at most 1.96 standard errors against the
+    population.
     """
 
     level: int
@@ -207,7 +209,7 @@ class LevelMessage(Message):
 class ContingencyTableMessage(ModelHead):
     """Estimated counts of every combination of categories; the last variable varies fastest.
 
-    `levels` are the counts by the job's `groups`, which add up.
+    `levels` are the counts of the job's `groups`; a group's count is the sum of its contents.
     """
 
     kind: Literal["contingency-table"] = "contingency-table"
@@ -233,8 +235,8 @@ class ItemsetMessage(Message):
     `items` are indices in the model's `items`. `support` is the raw estimate and may lie outside
     [0, 1]; `se_records` and `se_population` are its standard errors against the true records and
     their population. `interval` has the kind and confidence of the job; `verdict` compares it with
-    the minimum support. `chosen` shows whether the itemset counts as frequent. `p_value` is the
-    p-value of "this itemset or a subset of it is below the minimum".
+    the minimum support. `chosen` shows whether the itemset counts as frequent. `p_value` is for the
+    hypothesis that the support of the itemset or of a subset is below the minimum.
     """
 
     items: list[int]
@@ -274,8 +276,8 @@ class RuleMessage(Message):
 class AssociationRulesMessage(ModelHead):
     """Itemsets that are frequent or undecided, and the rules between the frequent ones.
 
-    `examined` counts all itemsets that were estimated. Those of `modelled_from` items or more are
-    estimated from a model of shorter itemsets.
+    `examined` counts all itemsets that were estimated. Itemsets of `modelled_from` items or more
+    are estimated from a model of shorter itemsets.
     """
 
     kind: Literal["association-rules"] = "association-rules"
@@ -287,7 +289,7 @@ class AssociationRulesMessage(ModelHead):
 
 
 class DocumentMessage(ModelHead):
-    """A model with a document."""
+    """A model whose content is a document."""
 
     kind: str
     document: Annotated[
@@ -387,7 +389,7 @@ ModelMessage = Annotated[
 class ModelEntry(Message):
     """A model in a list; `addresses` are the paths to read, show and query it.
 
-    `verdict` is a sentence on the quality of the model; `warnings` are those of its pooled tables.
+    `verdict` is a sentence on the quality of the model; `warnings` are about its pooled tables.
     """
 
     id: str
@@ -401,7 +403,7 @@ class ModelEntry(Message):
 
 
 class DashboardStudy(Message):
-    """One study on the dashboard."""
+    """A study as the dashboard shows it."""
 
     study: Study
     owners: list[Owner]

@@ -295,7 +295,6 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
 
 
 def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
-    """Return a column of a JSON part, with codes not yet in the narrowest type."""
     if size is None:
         return np.array(values, dtype=np.float64)
     if any(isinstance(value, float) for value in values):

@@ -111,7 +111,7 @@ class ExtremesMessage(Message):
 class ColumnPrivacy(Message):
     """The loss of one column by its own draws; null if its true values are reported.
 
-    `left` is what remains of the budget per column; null without a budget, and for true values.
+    `left` is the remainder of the budget per column; null without a budget, and for true values.
     """
 
     owner: Name
@@ -130,11 +130,11 @@ class PrivacyBudget(Message):
     """The largest losses that a study allows, in epsilons; null means no limit.
 
     `max_epsilon_record` limits a record's loss if columns determine each other,
-    `max_epsilon_column` a column's loss by its own draws. `left_for_record` is what
-    remains of the first limit after all sent and announced releases; `left_for_columns` is what
-    remains of the second, for each variable that a release randomized.
-    `max_epsilon_record` keeps a central budget, too: an epsilon at `central_delta` among at least
-    `central_records` records.
+    `max_epsilon_column` a column's loss by its own draws. `left_for_record` is the remainder of the
+    first limit after all sent and announced releases; `left_for_columns` is the remainder of the
+    second, for each variable that a release randomized. `max_epsilon_record` also ensures the
+    central budget, `max_central_epsilon` at `central_delta` among at least `central_records`
+    records.
     """
 
     max_epsilon_record: float | None
@@ -167,11 +167,11 @@ class UnboundedRelease(Message):
 
 
 class ChangedReports(Message):
-    """Records that an owner's releases report differently although one block has the same draws.
+    """Records that an owner's releases report differently although a block's draws are the same.
 
-    Their values changed, which is visible in the `releases`; no epsilon bounds that. `records` of
-    `of` records differ in one release from the earlier ones, the release where most do.
-    `not_compared` is the count of releases with these draws that could not be compared.
+    The records' values changed, as readers of the `releases` can see; no epsilon is a bound for
+    that. In the release with the most such records, `records` of `of` records differ from earlier
+    releases. `not_compared` is the count of releases with these draws that could not be compared.
     """
 
     owner: Name
@@ -190,11 +190,11 @@ class StudyPrivacy(Message):
     who is at several owners nevertheless. Parts of one study plan add set by set. `people` is the
     study's declaration of its owners' records, `study_plan` the plan that the owners agreed on.
     `unbounded` are the releases without a gamma, which no sum counts; `changed` the records that
-    releases report differently by the same draws. An owner sees only its own of these, and sums by
-    the declaration alone. `warnings` list contradictions between releases and the declaration,
-    missing checks, and omissions from sums. `record` applies against a reader who knows which
-    report is whose, `central` against the miner alone, an analyst or the public; `central` is null
-    in a forecast.
+    releases report differently by the same draws. An owner sees only its own releases there, and
+    sums that follow from the declaration alone. `warnings` list contradictions between releases and
+    the declaration, missing checks, and omissions from sums. `record` applies against a reader who
+    knows which report is whose, `central` against the miner alone, an analyst or the public;
+    `central` is null in a forecast.
     """
 
     study: Name
@@ -214,7 +214,7 @@ class StudyPrivacy(Message):
 
     @property
     def people_said(self) -> str:
-        """A sentence on the study's claim of its people, and a person's resulting loss."""
+        """A sentence on the study's declaration of its people, and a person's resulting loss."""
         claim = f"The study says that its owners {holding(self.people)}"
         if self.people != "different" or self.at_several is None:
             return f"{claim}: {meaning(self.people)}."
@@ -250,7 +250,7 @@ class PrivacyQuestion(Message):
 class PrivacyForecast(Message):
     """A study's privacy before and after a release; `refused` is the reason for a rejection.
 
-    Each of the two has the budget and its remainder at that moment.
+    `before` and `after` each have the budget and its remainder at that moment.
     """
 
     before: StudyPrivacy
@@ -272,9 +272,9 @@ class StudyCreate(Message):
     The budget limits a record's loss, if its columns determine each other, and a column's loss by
     its own draws. `people` is `same`, `different`, or `overlapping` for owners who hold the same
     people, different people, or partly the same (which assumes nothing). Only with `different` is a
-    record's loss the loss at one owner instead of the sum.
-    `max_central_epsilon` limits a record's loss to whoever does not know whose report is whose, at
-    `central_delta`: each release then has at least `central_records` records and no public column.
+    record's loss the loss at one owner instead of the sum. `max_central_epsilon` limits a record's
+    loss, at `central_delta`, against readers who do not know which report is whose. Each release
+    must then have at least `central_records` records and no public column.
     """
 
     name: Name
@@ -289,7 +289,7 @@ class StudyCreate(Message):
     @model_validator(mode="after")
     def _central_among_records(self) -> Self:
         if (self.max_central_epsilon is None) != (self.central_records is None):
-            raise ValueError("a central budget has both max_central_epsilon and central_records")
+            raise ValueError("a central budget needs both max_central_epsilon and central_records")
         return self
 
 
@@ -300,7 +300,7 @@ BUDGET = (
     "central_delta",
     "central_records",
 )
-"""The fields of a study that are its budget."""
+"""The fields of a study's budget."""
 
 
 class StudyStep(Message):
@@ -339,7 +339,7 @@ class Study(StudyCreate):
 
 
 class TokenCreate(Message):
-    """A token for an analyst or a gateway; by default it is valid for the usual time."""
+    """A token for an analyst or a gateway; `valid_days` is by default set by the service."""
 
     name: Name
     role: Literal["analyst", "gateway"] = "analyst"
@@ -358,7 +358,7 @@ class TokenIssued(Message):
 
 
 class TokenInfo(Message):
-    """The stored facts about a token after its issue; its use is noted at most once a minute."""
+    """The stored facts about an issued token; its last use is updated at most once a minute."""
 
     id: str
     role: Role

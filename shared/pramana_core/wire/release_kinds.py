@@ -54,7 +54,7 @@ class Content(Protocol):
 
 
 class DescribedContent(Message):
-    """A content that is its own message, with sentences of the owner that its identity excludes."""
+    """A content that is its own message; its identity excludes the owner's sentences in it."""
 
     @property
     def digest(self) -> str:
@@ -67,7 +67,7 @@ class DescribedContent(Message):
 
 
 def itself(content: Any) -> Any:
-    """Return the content itself, for a message that is its own content."""
+    """Return the content, for a kind whose content is its own message."""
     return content
 
 
@@ -92,7 +92,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
         epsilon: the bound without a plan: the largest change of the log probability of any content
             if one record is replaced.
         unbounded: a sentence on the missing bound; None if there is a bound.
-        unexamined: the reason why its records are not examined; None where a plan can be.
+        unexamined: the reason why its records cannot be examined; None for a kind with a plan.
         command: the owner's command that sends such a release.
         require: raises errors that reading does not detect; called when a release is announced.
         remainder: returns the content that remains of a withdrawn release.
@@ -121,7 +121,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
 
     @property
     def has_records(self) -> bool:
-        """Whether its releases have parts with records, which align with those of others."""
+        """Whether its releases have records, to be aligned with other releases' records."""
         return self.schema is not None
 
     def schema_of(self, content: ContentT) -> RecordSchema:
@@ -131,7 +131,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
         return self.schema(content)
 
     def parse(self, text: str) -> ContentT:
-        """Return the content from its stored JSON. Raises ValueError and as `read`."""
+        """Return the content from its stored JSON. Raises ValueError and the errors of `read`."""
         return self.read(self.message.model_validate_json(text))
 
 
@@ -184,8 +184,8 @@ class TableColumn(SparseMessage):
 class MaskedTableMessage(DescribedContent):
     """The content of masked records: the columns and the masking.
 
-    `protection` are the owner's agent's sentences on the method's protection and its limits; the
-    identity excludes them.
+    `protection` has the sentences of the owner's agent on how the method protects values, and on
+    its limits; the identity excludes them.
     """
 
     columns: Annotated[list[TableColumn], Field(min_length=1, max_length=MAX_VARIABLES)]
@@ -245,10 +245,10 @@ class SharedTreeMessage(DescribedContent):
 
     `requirement` is a guarantee for every path; it is checked on the counts of the tree. `counts`
     are `exact`, `propagated` (from merged paths in proportion), or `noised`. Only noised counts
-    have an `epsilon`, which bounds the loss by the whole tree, splits included, if one record is
-    replaced by any other. `records` is the count of records it was learned from, if public.
-    `protection` is as in a masked table. A withdrawn release has no `tree`, but `columns`, the
-    names in it.
+    have an `epsilon`, which limits the loss by the whole tree, splits included, if one record is
+    replaced by any other. `records` is the count of records that the tree was learned from, if
+    public. `protection` is as in a masked table. A withdrawn release has no `tree`, only the names
+    of its `columns`.
     """
 
     tree: TreeDocument | None
@@ -303,7 +303,7 @@ class SharedTreeMessage(DescribedContent):
         return len(self.tree.target.categories) + sum(of_attributes)
 
     def to_tree(self) -> SharedTree:
-        """Return the tree. Raises ModelError, DomainError, LimitExceeded: missing or invalid."""
+        """Return the tree; raise ModelError, DomainError or LimitExceeded if it is invalid."""
         if self.tree is None:
             raise ModelError("The tree was deleted when its release was withdrawn.", where="tree")
         return self.tree.to_tree(noised=self.counts == "noised")
@@ -327,7 +327,6 @@ class SharedTreeMessage(DescribedContent):
         return tree
 
     def _require_records(self, counted: float) -> None:
-        """Check that the paths count the records of the tree's owner. Raises ModelError."""
         records = self.records or MAX_RECORDS
         lacking = self.counts == "exact" and self.records and counted * _ROUNDING < records
         if self.counts != "noised" and (lacking or counted > records * _ROUNDING):

@@ -34,7 +34,7 @@ from pramana_core.wire.release_kinds import (
 
 
 class PartManifest(Message):
-    """The manifest entry of a part, sent before any part."""
+    """The manifest's entry for a part; the manifest is sent before any part."""
 
     number: Annotated[int, Field(ge=0, lt=MAX_PARTS)]
     records: Annotated[int, Field(ge=1)]
@@ -87,13 +87,13 @@ class ReleaseCreate(ReleaseBody):
 
     A `model` has neither records nor parts. `draws` has an opaque identity of the draws of each
     block of the plan, equal in two releases of an owner exactly if every record's draw is the same;
-    without it every release counts as drawn anew. `keyed_draws` has an opaque identity of the key
-    and epoch of each block's draws, equal in two releases of an owner exactly if a record in both
-    has the same report unless its value was changed: the miner uses it to compare reports.
+    without `draws`, every release counts as drawn anew. `keyed_draws` has an opaque identity of the
+    key and epoch of each block's draws, equal in two releases of an owner exactly if a record in
+    both has the same report unless its value was changed. The miner uses it to compare reports.
     `linkage` is the fingerprint of the secret of the pseudonyms, HMAC-SHA-256(linkage secret,
     "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the digests of all releases to
-    the study in the owner's ledger: the miner rejects an announcement if it has another release by
-    this owner or by the same keyed draws.
+    the study in the owner's ledger. The miner rejects the announcement if it has received a release
+    that is not in this list, by this owner or by the same keyed draws.
     """
 
     name: Name
@@ -144,10 +144,10 @@ ReleaseState = Literal["open", "sealed", "withdrawn"]
 class Consistency(Message):
     """The result of a test whether a release's reports can come from the channels of its plan.
 
-    `p_value` bounds the probability that honest reports give so much evidence against the plan;
-    `inconsistent` means 0.001 or less. `variables` are the variables of the table with the most
-    evidence; `tables` counts the examined tables, `left_out` tables that are too large or too many.
-    A `not-examined` release has no p-value, for the `reason` given.
+    `p_value` is at least the probability that honest reports give this much evidence against the
+    plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table with the
+    most evidence; `tables` counts the examined tables, `left_out` tables that are too large or too
+    many. A `not-examined` release has no p-value, for the `reason` given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -264,18 +264,19 @@ AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatc
 class Alignment(Message):
     """The distribution of records over owners: a checked fact from sealed releases of one kind.
 
-    `identical`: all owners reported the same set of records. `partial`: only `in_all` of `in_any`.
-    `disjoint`: no record is at every owner. `waiting`: an active owner has no release in use
-    (`missing`), or no owner has. `no-records`: all releases in use are shared trees.
+    `identical`: all owners reported the same set of records. `partial`: only `in_all` of the
+    `in_any` records are at every owner. `disjoint`: no record is at every owner. `waiting`: an
+    active owner has no release in use (`missing`), or no owner has one. `no-records`: all releases
+    in use are shared trees.
 
     `secrets` compares the fingerprints of the releases' linkage secrets; it is `unknown` if a
     release has no fingerprint. With `different` secrets, one person has different pseudonyms, so
-    that records cannot be compared; each of `secret_groups` then lists the owners who share a
-    secret. `same` are the pairs of owners with equal releases; owners do not see them.
+    records cannot be compared; each of `secret_groups` then lists the owners who share a secret.
+    `same` are the pairs of owners with equal releases; owners do not see them.
 
-    An owner sees only its own row, `mismatch` instead of `partial` and `disjoint`, and counts only
-    if the state is `identical`. Otherwise it could publish the record of one person to learn
-    whether another owner knows that person.
+    An owner sees only its own row. It sees `mismatch` instead of `partial` or `disjoint`, and
+    counts only if the state is `identical`. Otherwise it could publish the record of one person to
+    learn whether another owner has a record of that person.
     """
 
     study: Name
@@ -311,9 +312,9 @@ class LinkageQuestion(Message):
 class LinkageCheck(Message):
     """A comparison of an owner's linkage secret with those of the study's other active owners.
 
-    The others' secrets are known from their newest releases, or from their earlier checks; `others`
-    are the owners with `different` secrets. With `refused`, the miner would reject a release,
-    because owners may hold the same people and a secret differs.
+    The other owners' secrets are known from their newest releases or their earlier checks; `others`
+    lists the owners whose secret differs. If `refused` is true, the miner would reject a release:
+    the owners may hold the same people, and their secrets differ.
     """
 
     study: Name
@@ -344,8 +345,8 @@ def linkage_differs(study: str, people: People, others: list[str]) -> LinkageDif
         where="linkage",
         remedy=f"Compare `owner-agent keys show` with {each}. If their secret is the agreed one,"
         " move keys/linkage.key out of the state directory and run"
-        " `owner-agent keys import linkage FILE` with their file. If yours is, let them withdraw"
-        " their releases, import yours and publish again, which costs privacy a second time. If"
-        " the owners hold different people, let the operator run"
+        " `owner-agent keys import linkage FILE` with their file. If your secret is the agreed"
+        " one, they must withdraw their releases, import your secret and publish again, which costs"
+        " privacy a second time. If the owners hold different people, let the operator run"
         f" `miner-service study people {study} different`.",
     )

@@ -43,7 +43,7 @@ ReportsState = Literal["open", "closed", "withdrawn"]
 
 
 class ReportPlanCreate(Message):
-    """The plan to publish; `owner` is the name in the study of the people with single records."""
+    """The plan to publish; the study calls the people with single records `owner`."""
 
     owner: Name = CLIENTS
     plan: PlanMessage
@@ -115,8 +115,8 @@ class GatewayCount(Message):
 class ReportCounts(Message):
     """The count of reports of single records, and their plan.
 
-    `combinations` counts the distinct rows; only the count of each row is stored. `release` is the
-    release of the reports that jobs use, `released` its count of reports.
+    `combinations` counts the distinct rows; only the count of each row is stored. Jobs use the
+    release `release` of the reports, which has `released` reports.
     """
 
     study: Name
@@ -211,7 +211,7 @@ class CellFormat:
 
 
 def batch_key(study: str, gateway: str, batch: str) -> str:
-    """Return the stored key of a batch, which does not reveal a random name of the gateway."""
+    """Return the key under which a batch is stored; it hides the gateway's random name for it."""
     text = "\0".join(["pramana/batch/1", study, gateway, batch])
     return hashlib.sha256(text.encode()).hexdigest()
 

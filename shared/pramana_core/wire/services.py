@@ -9,7 +9,7 @@ from pramana_core.errors import InputError, NotFound, PramanaError, Refused, err
 from pramana_core.wire.base import Message
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine, to which plain http reveals the token to nobody."""
+"""The names of this machine; plain http to them reveals the token to nobody."""
 
 
 def is_loopback(url: str) -> bool:
@@ -48,7 +48,7 @@ IDEMPOTENCY_HEADER = "Idempotency-Key"
 """The header that identifies a repeated request that has no natural key."""
 
 SHORTEST_KEY = 32
-"""The token is derived from the key, so that readers of the invitation must not guess the key."""
+"""The least length of a key: a token is derived from it, so nobody may be able to guess it."""
 
 LONGEST_KEY = 255
 
@@ -143,13 +143,13 @@ def read_problem(body: bytes) -> ProblemDetail | None:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return the error for a problem document, of the class with its code, or Refused."""
+    """Return the error for a problem document, of the class with the document's code or Refused."""
     kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
     if problem.code == "request-invalid":
         kind = InputError
     if issubclass(kind, Refused):
         return Refused(
-            f"The miner refused ({problem.status} {problem.code}): {problem.detail}",
+            f"The miner rejected the request ({problem.status} {problem.code}): {problem.detail}",
             status=problem.status,
             problem_code=problem.code,
             remedy=problem.remedy,

@@ -78,7 +78,8 @@ class StudyPlanView(Message):
     @classmethod
     def of(cls, study: str, plan: StudyPlan) -> StudyPlanView:
         """Return the consequences of a study plan. Raises LimitExceeded: a loss is too costly to
-        compute."""
+        compute.
+        """
         return cls(
             study=study,
             digest=plan.digest,

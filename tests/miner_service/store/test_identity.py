@@ -14,7 +14,7 @@ from miner_service.jobs.supervisor import supervise
 from miner_service.settings import Settings, StorageSettings
 from miner_service.store.identity import MARKER, require_one_store
 from miner_service.store.schema import KeyRow
-from miner_service.store.segments import open_segments
+from miner_service.store.segments import Segments, open_segments
 from miner_service.store.sqlite import open_database
 from pramana_core.errors import NotReady, StoreCorrupt
 
@@ -199,3 +199,10 @@ def test_commands_that_use_both_refuse_a_mismatch(start, tmp_path, release_a):
 def test_a_worker_begins_no_store(settings):
     with pytest.raises(NotReady):
         supervise(settings)
+
+
+def test_a_folder_that_was_moved_away_is_not_created_again(tmp_path):
+    segments = Segments(tmp_path / "files")
+    with pytest.raises(NotReady):
+        segments.scratch_path()
+    assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,7 @@ def test_ranges_and_unknown_keys_are_refused_by_their_place(path: str, value: An
 
 def test_a_message_may_be_well_formed_and_no_study_plan():
     message = StudyPlanMessage.model_validate(changed(sets__0__parts__0__owner=7))
-    with pytest.raises(PlanError, match="Set 0 names the owners"):
+    with pytest.raises(PlanError, match="Set 0 lists the owners"):
         message.to_plan()
 
 

@@ -1,0 +1,103 @@
+"""Run a Python script beside an engine of containers of its own, made from Debian's packages.
+
+As root on Debian with mmdebstrap it makes the engine's file system, enters it with its own mounts,
+network and processes, and clones the last commit under umask 077. No container registry is asked.
+Nothing of the machine changes but `~/.cache/pramana-compose`, where packages and images are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent.parent
+KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "pramana-compose"
+SERVICES = "caddy,postgresql-17"
+SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
+PYTHON = "python3,python3-venv,ca-certificates"
+ENGINE = "docker.io,docker-cli,docker-compose,docker-buildx,iptables,openssl,procps"
+PACKAGES = {"root": f"{PYTHON},{ENGINE}", "python.tar": PYTHON, "services.tar": SERVICES}
+ENTER = """set -e
+cd root && mount --bind . . && cd "$PWD"
+mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev
+mount -t tmpfs run run
+umount sys/fs/cgroup/unified 2>/dev/null || true
+mkdir -p mnt work && mount --bind .. work
+pivot_root . mnt && umount -l mnt && ip link set lo up
+cd /work/source && exec python3 -u deploy/engine.py inside"""
+DOCKERD = "dockerd --data-root /work/engine --exec-root /run/engine --cgroup-parent rehearsal"
+WHEELS = "python3 -m http.server -d /work/wheels 8099"
+
+
+def run(*words: object, check: bool = True, **more: Any) -> str:
+    line = [str(word) for word in words]
+    done = subprocess.run(line, text=True, check=False, stdout=subprocess.PIPE, **more)
+    assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
+    return done.stdout
+
+
+def prepare() -> None:
+    """Make the file systems, the wheels and the clone."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
+    addresses = run("apt-get", "indextargets", "--format", "$(REPO_URI)", *debian).split()
+    mirror = next(address for address in addresses if "security" not in address)
+    for place, packages in PACKAGES.items():
+        if not (KEPT / place).exists():
+            run("rm", "-rf", part := KEPT / f"part-{place}")
+            wanted = ("--variant=minbase", f"--include={packages}")
+            run("mmdebstrap", "--quiet", *wanted, SUITE, part, mirror)
+            part.rename(KEPT / place)
+    # The engine's Python, on this machine's network and with this machine's settings of pip.
+    root = KEPT / "root"
+    (loader,) = root.glob("lib64/ld-linux-*.so.*")
+    (libraries,) = root.glob("usr/lib/*-linux-gnu")
+    (pip,) = root.glob("usr/share/python-wheels/pip-*.whl")
+    python = (loader, "--library-path", libraries, root / "usr/bin/python3", pip / "pip")
+    get = (*python, "download", "--quiet", "--only-binary=:all:", "--dest", KEPT / "wheels")
+    more = {"env": {**os.environ, "PYTHONHOME": str(root / "usr")}, "stderr": subprocess.DEVNULL}
+    run(*get, "--require-hashes", "-r", HERE / "requirements-runtime.lock", **more)
+    run(*get, "setuptools>=77", **more)
+    run("rm", "-rf", KEPT / "source")
+    run("git", "clone", "-q", HERE, KEPT / "source", umask=0o077)
+    os.environ["PRAMANA_REVISION"] = run("git", "-C", HERE, "rev-parse", "HEAD").strip()
+
+
+def serve() -> None:
+    """Start the engine, and a server of the wheels for its builds; both end with this process."""
+    with (log := Path("/work/engine.log")).open("w") as file:
+        for line in (DOCKERD, WHEELS):
+            subprocess.Popen(line.split(), stdout=file, stderr=file)
+    while "API listen" not in log.read_text():
+        time.sleep(0.1)
+
+
+def main() -> None:
+    """Prepare on this machine, then run the script inside."""
+    absent = [tool for tool in ("mmdebstrap", "unshare", "git") if shutil.which(tool) is None]
+    script = sys.argv[-1]
+    if sys.argv[1] == "inside":
+        serve()
+        sys.exit(subprocess.run([sys.executable, "-u", script], check=False).returncode)
+    elif os.geteuid() != 0 or absent:
+        print(f"{script} is skipped: it needs root, and {', '.join(absent) or 'its rights'}.")
+    else:
+        began = time.monotonic()
+        prepare()
+        print(f"{time.monotonic() - began:6.0f} s  packages, wheels and clone are there")
+        own = ("unshare", "-nmpf", "--kill-child", "--propagation", "private")
+        inside = (*own, "sh", "-c", f"{ENTER} {script}")
+        ended = subprocess.run(inside, cwd=KEPT, check=False).returncode
+        for folder in Path("/sys/fs/cgroup").glob("**/rehearsal"):
+            run("find", folder, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";", check=False)
+        print(f"{time.monotonic() - began:6.0f} s  {'failed' if ended else 'done'}")
+        sys.exit(ended)
+
+
+if __name__ == "__main__":
+    main()
