@@ -54,7 +54,6 @@ class Served:
 
     @property
     def port(self) -> int:
-        """The server's port on the loopback interface."""
         return int(self.url.rpartition(":")[2])
 
 
@@ -208,7 +207,6 @@ def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
 
 
 def main() -> None:
-    """Run all measurements in turn."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--short", action="store_true")
     short = reader.parse_args().short

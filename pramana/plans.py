@@ -119,7 +119,6 @@ def plan(
 
 
 def _rest(named: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
-    """Return the variables that no argument names. Raises PlanError if one is named twice."""
     for argument, names in named.items():
         require_variables(names, domain, argument)
     times = Counter(name for names in named.values() for name in names)

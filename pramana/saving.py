@@ -191,7 +191,6 @@ def _read(kind: str, content: object, place: Path) -> Any:
 
 
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
-    """Return a service's model as a fitted estimator of the class for its kind."""
     kind = document["kind"]
     known = [found for found in estimators() if found.kind == kind]
     if not known:

@@ -334,7 +334,6 @@ def predict(
 
 @contextmanager
 def _study(context: typer.Context) -> Iterator[Study]:
-    """Open the study that the options, the access file or the environment variables specify."""
     from pramana.client.connecting import connect, require_same_miner
 
     known = context.find_object(Way)
@@ -548,7 +547,6 @@ def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def _write_new(out: Path, content: bytes) -> str:
-    """Write a new file and return a message about it. Raises OptionError."""
     try:
         with out.open("xb") as file:
             file.write(content)

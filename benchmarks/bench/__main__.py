@@ -63,7 +63,6 @@ def _line(one: Result) -> str:
 
 
 def main() -> None:
-    """Run the bench from the command line."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--only", action="append", default=[], choices=list(GROUPS))
     reader.add_argument("--quick", action="store_true", help="a hundredth of the records")

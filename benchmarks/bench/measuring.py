@@ -129,13 +129,11 @@ def _short(number: float) -> float:
 
 
 def read(path: Path) -> list[Result]:
-    """Return the results in a file."""
     documents = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [Result(**one | {"spread": tuple(one["spread"])}) for one in documents]
 
 
 def write(path: Path, results: Sequence[Result]) -> None:
-    """Write results as a list of objects."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps([asdict(one) for one in results], indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -232,7 +232,6 @@ def _linear_truth() -> Numbers:
 
 
 def _linear_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
-    """Return the estimates and variances of regressions of Y on S, of S on Y and of Y on Y."""
     y1, y2, s1, s2 = y[:, 0], y[:, 1], s[:, 0], s[:, 1]
     wanted = (
         (_mean(y1), [0]),

@@ -64,7 +64,6 @@ def rules(records: int, rng: np.random.Generator) -> Interval:
 def _parts(
     domain: Domain, law: Numbers, items: Sequence[Item], lengths: Sequence[int]
 ) -> Iterator[tuple[tuple[Item, ...], tuple[Item, ...]]]:
-    """Yield the antecedent and the consequent of each rule from the frequent itemsets."""
     for length in lengths:
         for whole in itertools.combinations(items, length):
             several = len({name for name, _ in whole}) == length

@@ -139,7 +139,6 @@ class CoverageResult:
 
     @classmethod
     def of(cls, setting: Setting, found: Coverage) -> CoverageResult:
-        """Return the result of a setting from its intervals."""
         return cls(
             setting.name,
             setting.where,
@@ -200,7 +199,6 @@ def estimated(
 
 
 def _randomized(channel: Transition, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw a report for each record from the row of its true cell."""
     chances = channel.apply(np.eye(channel.shape[0]), 1)
     limits = np.cumsum(chances, axis=1)
     limits[:, -1] = 1.0

@@ -139,7 +139,6 @@ def compared(true: Floats, masked: Floats) -> tuple[float, float]:
 
 
 def height(rows: int) -> float:
-    """Return the height in inches of a grid with `rows` rows."""
     return 1.1 + 1.32 * rows
 
 
@@ -204,7 +203,6 @@ def _clusters(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def _drawn(shape: str, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    """Draw S, then X from S and noise."""
     if shape == "three clusters":
         return _clusters(rng, n)
     s = rng.uniform(-2.0, 2.0, n) if shape == "U shape" else rng.standard_normal(n)
@@ -432,7 +430,6 @@ def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
 
 
 def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
-    """Draw a grid of numbers; a cell is darker the farther its number is from the ideal."""
     low, high = _SCALES[scale]
     values = numbers.to_numpy(dtype=float)
     off = np.clip(np.abs(values - _BEST[scale]) / (high - low), 0, 1)

@@ -122,7 +122,6 @@ class Result:
         object.__setattr__(self, "findings", tuple(found))
 
     def picture(self, figure: Figure) -> None:
-        """Draw the picture."""
         self.draw(figure, *self.tables.values())
 
 

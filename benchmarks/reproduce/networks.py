@@ -69,7 +69,6 @@ def sample(drawn: BayesNet, records: int, rng: np.random.Generator) -> dict[str,
 
 
 def six_sample(records: int, rng: np.random.Generator) -> dict[str, Codes]:
-    """Draw the true codes of the six nodes."""
     return sample(network(), records, rng)
 
 

@@ -75,7 +75,6 @@ class TrueRecords:
 
     @property
     def size(self) -> int:
-        """The count of records."""
         return len(self.codes[self.domain.names[0]])
 
     def majority(self, target: str) -> float:
@@ -83,7 +82,6 @@ class TrueRecords:
         return float(np.bincount(self.codes[target]).max() / self.size)
 
     def counts(self) -> ReportedCounts:
-        """Return the exact counts."""
         return ReportedCounts(self.codes, {v.name: v.size for v in self.domain})
 
     def repeated(self, times: int) -> TrueRecords:

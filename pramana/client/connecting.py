@@ -66,7 +66,6 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
 
 
 def _in_access_file(text: str, url: str) -> str:
-    """Return the token in an access file of `miner-service study analyst`; "" for another file."""
     try:
         file = AccessFile.model_validate_json(text)
     except ValueError:

@@ -31,7 +31,6 @@ class MinerConnection:
 
     @property
     def url(self) -> str:
-        """The miner's address."""
         return self.calls.url
 
     def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:

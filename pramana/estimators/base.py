@@ -318,7 +318,6 @@ class Estimator(Drawn, ABC):
             )
 
     def _options_text(self) -> str:
-        """Return the options that differ from their defaults, written as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
             f"{name}={short(repr(value), _LONGEST)}"

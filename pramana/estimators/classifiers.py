@@ -208,5 +208,4 @@ class Classifier(Estimator, Generic[ModelT]):
         self.model_ = self.learner.read(write_json(document))
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
         return sklearn_tags("classifier", missing=True)

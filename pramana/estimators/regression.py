@@ -245,7 +245,6 @@ class Regression(Estimator):
         return coefficients_chart(self._fitted)
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
         return sklearn_tags("regressor")
 
 

@@ -40,7 +40,6 @@ Bound = Annotated[float, PlainValidator(_bound), PlainSerializer(finite)]
 
 
 def _worth(found: Any) -> Worth | None:
-    """Return a model's assessment from the fields of `Worth` in a document, or None."""
     worth: Worth | None = TypeAdapter(Worth | None).validate_python(found)
     return worth
 

@@ -85,7 +85,6 @@ def checked_options(
 def _require_options(
     name: str, known: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]
 ) -> None:
-    """Raise OptionError for unknown or missing arguments of a signature."""
     try:
         known.bind(*args, **named)
     except TypeError as error:

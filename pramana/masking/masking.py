@@ -157,7 +157,6 @@ def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
 
 
 def _cautions(columns: Columns, made: Masked) -> Sequence[str]:
-    """Return warnings about a call of `mask` other than the masking method's own."""
     from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
 
     hidden, true, masked = columns.confidential, columns.x.matrix(), made.matrix

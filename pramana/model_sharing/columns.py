@@ -103,7 +103,6 @@ def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
 
 
 def _labels(column: Any) -> Any:
-    """Return a column of whole numbers as categories named by these numbers."""
     if not isinstance(column, NumericColumn) or np.any(column.values != np.floor(column.values)):
         return column
     values, codes = np.unique(column.values, return_inverse=True)

@@ -221,7 +221,6 @@ class CombinedTrees(TreePredictor, Estimator):
         return None
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
         return sklearn_tags("classifier")
 
 

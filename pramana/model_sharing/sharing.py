@@ -147,7 +147,6 @@ class SharedModel(Drawn, TreePredictor):
 
 
 def _requirement_of(given: Any) -> Requirement | None:
-    """Return a requirement, given as a `Requirement` or as k. Raises OptionError."""
     if given is None or isinstance(given, Requirement):
         return given
     number = plain(given)

@@ -232,8 +232,6 @@ def _blocks(drawn: BlockDraw, identity: str) -> Iterable[BlockDisclosure]:
 
 @dataclass(frozen=True)
 class _Population:
-    """People with the same draws: a name, the draws' digest of people, and pseudonyms."""
-
     name: str
     people: str
     keys: Pseudonyms

@@ -169,7 +169,6 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
 
 
 def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
-    """Check that each record reports a set of the sampled block. Raises TableError."""
     channel = block.channel
     if not channel.choices:
         return

@@ -269,7 +269,6 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
 
 
 def _require_arrays(codes: object, pseudonyms: object) -> None:
-    """Raise an error unless codes and pseudonyms are arrays."""
     columns = list(codes.values()) if isinstance(codes, Mapping) else [None]
     if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns):
         raise TableError(

@@ -84,7 +84,6 @@ def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
 
 
 def _require_other_people(first: Reports, second: Reports, *places: str) -> None:
-    """Check that two sources have no people in common. Raises RecordsDoNotAlign."""
     if first.pseudonyms is None or second.pseudonyms is None:
         return
     keys = [

@@ -231,7 +231,6 @@ def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
 
 
 def _kept(column: pd.Series[str]) -> pd.Series[bool]:
-    """Return a mask of the values that are frequent enough to be categories."""
     shares = column.value_counts(normalize=True)
     return (shares >= _RARE) & (np.arange(len(shares)) < _MOST_KEPT)
 

@@ -405,7 +405,6 @@ def _of_test_part(name: str) -> str:
 def _tree_runs(
     setting: Setting, label: str, records: TrueRecords, times: int, levels: Sequence[float]
 ) -> pd.DataFrame:
-    """Return accuracies by curve, p and run; p = 0 stands for the clean records."""
     rows: list[tuple[str, float, int, float]] = []
     plans = {p: symmetric(records.domain, p) for p in levels}
     plans[CLEAN] = Plan.unrandomized(records.domain)
@@ -432,7 +431,6 @@ def _tree_runs(
 def _parts(
     setting: Setting, label: str, records: TrueRecords, run: int, *, with_test_part: bool
 ) -> tuple[TrueRecords, TrueRecords]:
-    """Return the training records and the test records of a run."""
     if not with_test_part:
         return records, records
     order = setting.rng(label, "held out", run).permutation(records.size)

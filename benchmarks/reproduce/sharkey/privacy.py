@@ -149,11 +149,9 @@ class PublishedModel:
 
     @property
     def kind(self) -> str:
-        """The kind of the model."""
         return self.model.kind
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records."""
         return self.model.predict(self._at_levels(table))
 
     def probabilities(self, table: MixedTable) -> Floats:

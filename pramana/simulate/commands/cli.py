@@ -113,8 +113,6 @@ def simulate(
 
 
 class _Chosen:
-    """The learner and the options that a command line chooses."""
-
     def __init__(self, kind: Kind, typed: list[str]) -> None:
         from pramana.simulate.bayes_net import RunOptions
         from pramana.simulate.model_sharing_options import SimulationOptions
