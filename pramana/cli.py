@@ -43,7 +43,7 @@ def demo(
 ) -> None:
     """Run owners and a miner as separate processes and learn a Bayesian network with error bars.
 
-    The records are drawn from the network of Ma (2006), figure 5.2, so that every estimate can be
+    The records are drawn from the network of Ma (2006), figure 5.2, so every estimate can be
     compared with the truth. Exit codes: 0 done, 2 bad input, 4 request rejected, 5 no answer.
     """
     from pramana.demo.run import demonstrate

@@ -188,7 +188,7 @@ def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
     if len(found) > 1:
         names = list(given)
         raise OptionError(
-            f"Give one of {', '.join(names[:-1])} and {names[-1]}, not"
+            f"Pass only one of {', '.join(names[:-1])} and {names[-1]}, not"
             f" {' and '.join(name for name, _ in found)} together.",
             where=found[0][0],
         )

@@ -145,7 +145,7 @@ def where(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
 
 
 def plausible(statistic: float, degrees: int) -> tuple[bool, float, float]:
-    """Return whether a chi-square statistic is within the 99.9 % limits, and the limits."""
+    """Return whether a chi-square statistic is within its 99.9 % limits, then the two limits."""
     low, high = (float(stats.chi2.ppf(q, degrees)) for q in (0.0005, 0.9995))
     return low <= statistic <= high, low, high
 

@@ -174,7 +174,7 @@ def det_gd(domain: Domain) -> Mechanism:
 
 
 def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
-    """Return the four mechanisms of FRAPP 7, and cut and paste also with the printed rho."""
+    """Return the four mechanisms of FRAPP 7, and a fifth: cut and paste with the printed rho."""
     needs = demands(domain)
     pasted = CutAndPaste.from_probability(domain.shape, CUT, RHO)
     return (

@@ -254,8 +254,8 @@ class Job(Generic[ModelT]):
                 if rest <= 0:
                     raise NotReady(
                         f"Job {self.id} is not finished after {timeout:g} seconds: it is"
-                        f" {self._message.state}, {self._message.progress:.0%} done; it continues,"
-                        " and wait() waits for it.",
+                        f" {self._message.state}, {self._message.progress:.0%} done; the job"
+                        " continues, and wait() waits for it.",
                         where="timeout",
                     )
                 self._line.sleep(min(self._pause, rest))

@@ -1,4 +1,4 @@
-"""Arguments for randomness: None, a seed, or a numpy generator."""
+"""The argument for randomness, which is None, a seed, or a numpy generator."""
 
 from __future__ import annotations
 

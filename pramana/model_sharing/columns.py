@@ -76,7 +76,8 @@ def training_columns(
         require_columns(table, names, "features")
     if target in names or len(set(names)) < len(names) or (not names and features is not None):
         raise OptionError(
-            f"features must be one or more columns other than the target {target!r}, each once.",
+            f"features must name one or more columns other than the target {target!r}, each only"
+            " once.",
             where="features",
         )
     require_declared(ranges, categories)

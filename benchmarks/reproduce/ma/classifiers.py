@@ -173,7 +173,9 @@ def sample(setting: Setting) -> TrueRecords:
     none = np.full([len(shares) for shares in SHARES.values()], -1)
     none[tuple(keys[name].to_numpy() for name in SHARES)] = table["class"] == NONE
     if len(table) != none.size or none.min() < 0:
-        raise TableError(f"{FILE} must have each combination exactly once.", where=FILE)
+        raise TableError(
+            (f"{FILE} must contain each combination of values exactly once."), where=FILE
+        )
     rng = setting.rng("ma-6.1")
     codes = {
         name: rng.choice(len(shares), RECORDS, p=shares).astype(np.uint8)

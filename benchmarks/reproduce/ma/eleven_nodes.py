@@ -35,7 +35,7 @@ PAPER_RUNS = 5
 
 
 def printed() -> pd.DataFrame:
-    """Return table 5.2: node, mean and deviation x 10^-2 over five runs; values vary slowest.
+    """Return table 5.2: node, mean and deviation x 10^-2 in five runs; categories vary slowest.
 
     E's first deviation is printed as 0.20. It must equal the deviation of its complement, 2.0,
     because the two values of a binary node deviate equally.

@@ -377,7 +377,7 @@ GOOD = 0.1
 
 
 def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
-    """Return sum_j P(j) KL(P0(. | j) || P1(. | j)): counts give P and P0, `estimate` is P1."""
+    """Return sum_j P(j) KL(P0(. | j) || P1(. | j)): P and P0 from counts, P1 = `estimate`."""
     joint = counts / counts.sum()
     clean = counts / counts.sum(axis=-1, keepdims=True)
     seen = joint > 0
@@ -406,7 +406,7 @@ def measured(
 
 
 def shares(found: Mapping[Any, float], codes: Mapping[str, Codes]) -> tuple[float, str]:
-    """Return the largest ratio of a distance to that without parents, and all ratios as text."""
+    """Return the largest ratio of a distance to the one without parents, and all as text."""
     parts = {n: found[n] / ignoring_parents(counted(codes, n)) for n in NODES}
     return max(parts.values()), ", ".join(f"{share:.1%} ({n})" for n, share in parts.items())
 

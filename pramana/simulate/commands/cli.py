@@ -149,7 +149,7 @@ class _Chosen:
         )
 
     def goal(self, domain: Domain, target: str | None) -> Goal:
-        """Return what the designer must make the plan suit."""
+        """Return the goal of a design for this learner."""
         from pramana.simulate.designs import for_itemsets
         from pramana_core.design import goal
 
