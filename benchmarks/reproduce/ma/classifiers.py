@@ -174,7 +174,7 @@ def sample(setting: Setting) -> TrueRecords:
     none[tuple(keys[name].to_numpy() for name in SHARES)] = table["class"] == NONE
     if len(table) != none.size or none.min() < 0:
         raise TableError(
-            (f"{FILE} must contain each combination of values exactly once."), where=FILE
+            f"{FILE} must contain each combination of values exactly once.", where=FILE
         )
     rng = setting.rng("ma-6.1")
     codes = {
