@@ -1,4 +1,4 @@
-"""Rows of jobs and models: look-up, creation, messages and logs."""
+"""Rows of jobs and models: finding them, creating them, their messages and logs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
 
 
 def _seconds_left(row: JobRow, now: datetime) -> float | None:
-    """Estimate a run's remaining seconds from its progress so far."""
     if row.state != "running" or row.started is None or not row.progress:
         return None
     ran = max((now - row.started).total_seconds(), 0.0)
@@ -88,7 +87,7 @@ _LONGEST = 500
 def add_line(
     session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
 ) -> None:
-    """Add a line to a job's log, by default for its last run, and to this process's log."""
+    """Add a line to the log of this process and of a job, for its last run by default."""
     run = attempt or row.attempt
     session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
     fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
@@ -165,7 +164,6 @@ def create_job(
 
 
 def _require_room(session: Session, study: str, most: int) -> None:
-    """Check that a study may queue one more job. Raises LimitExceeded."""
     waiting = select(func.count()).select_from(JobRow)
     queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
     if queued >= most:

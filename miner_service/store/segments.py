@@ -1,6 +1,6 @@
-"""The folder of records: parts of open releases, and columns of sealed ones.
+"""The folder of records: the parts of open releases, and the columns of sealed releases.
 
-Several processes, also on different machines, may share the folder.
+Several processes may share the folder, even on different machines.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ States = Callable[[], Mapping[str, str]]
 """A function that returns the state of every release, by id."""
 
 _NEEDS = {"parts": frozenset({"open"}), "columns": frozenset({"open", "sealed"})}
-"""The states in which a release needs its files; an open one may be about to be sealed."""
+"""The states in which a release needs its files. An open release may be about to be sealed."""
 
 _ROOM = 1 << 20
-"""Free bytes that a usable disk needs."""
+"""Free bytes that a disk must have to be usable."""
 
 
 def part_name(number: int) -> str:
@@ -41,7 +41,7 @@ def part_name(number: int) -> str:
 
 
 class _Scratch:
-    """Names for unfinished files, in a folder that stays locked while its process lives."""
+    """Names for unfinished files, in a folder that is locked as long as its process lives."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -91,20 +91,20 @@ def _leave(descriptor: int, folder: Path, process: int) -> None:
 
 @dataclass(frozen=True)
 class Segments:
-    """A folder of parts and columns. Raises StorageFull or NotReady, and then changes nothing."""
+    """The folder of parts and columns. StorageFull and NotReady leave it unchanged."""
 
     root: Path
     _scratch: _Scratch = field(init=False)
     _columns: ColumnFiles = field(init=False)
     _synced: set[str] = field(default_factory=set, init=False)
-    """The releases whose folder survives a power cut."""
+    """The releases whose folder is known to survive a power cut."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scratch", _Scratch(self.root / "scratch"))
         object.__setattr__(self, "_columns", ColumnFiles(self.root / "columns"))
 
     def identity(self) -> str | None:
-        """Return the identity of the files' store, or None."""
+        """Return the identity of the store to which the files belong, or None."""
         with storing("The identity of the store"):
             try:
                 return (self.root / IDENTITY).read_text(encoding="utf-8", errors="replace").strip()
@@ -120,7 +120,7 @@ class Segments:
             settle(scratch, self.root / IDENTITY)
 
     def kept(self) -> dict[str, set[str]]:
-        """Return the ids of releases that have `parts`, and of those that have `columns`."""
+        """Return the ids of the releases that have `parts`, and of those that have `columns`."""
         return {
             kind: {path.stem for path in (self.root / kind).iterdir()}
             if (self.root / kind).exists()
@@ -202,7 +202,7 @@ class Segments:
             settle(scratch, self.data_path(release))
 
     def data_path(self, release: str) -> Path:
-        """Return the path of a sealed release's column file, which may be missing."""
+        """Return the path of a sealed release's column file. The file may be missing."""
         return self._columns.data_path(release)
 
     def verify_data(self, release: str, sha256: str) -> None:
@@ -210,7 +210,7 @@ class Segments:
         self._columns.verify_data(release, sha256)
 
     def drop_data(self, release: str) -> None:
-        """Remove a release's columns. A job with an open file may finish reading."""
+        """Remove a release's columns. A job that has the file open can still read it."""
         self.data_path(release).unlink(missing_ok=True)
 
     def orphans(self, states: States) -> list[str]:

@@ -23,7 +23,7 @@ from pramana_core.wire.jobs import JobName
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
-"""Maximum variables to choose from; above it, names are typed."""
+"""Maximum variables that a form lists for selection; with more variables, names are typed."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")
