@@ -270,7 +270,8 @@ class ColumnReader:
             return UnknownCategory(
                 f"{column} has values outside its categories in {self._unknown.text}.",
                 where=where,
-                remedy="Correct those cells, or add the category to the site file.",
+                remedy="Correct those cells, or add the category to the list: `categories` in the"
+                " site file, or --categories of `init`.",
             )
         return None
 
