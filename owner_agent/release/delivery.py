@@ -80,7 +80,10 @@ class Delivery:
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the study's plan has no column of a section. Raises as `require_agreed`."""
+        """Check that the study's plan has no column of a section.
+
+        Raises the errors of `require_agreed`.
+        """
         if self.entry.state == "prepared":
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)

@@ -110,7 +110,7 @@ def brief_miner(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Return why the miner could not confirm that the ledger is complete; None if it did. Raises
+    """Return why the miner could not confirm that the ledger is complete, or None if it did. Raises
     HistoryLost if the ledger lacks a release.
     """
     if site.file.miner is None:

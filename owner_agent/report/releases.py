@@ -137,7 +137,7 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def new_epoch_lines(begun: NewEpoch) -> list[str]:
-    """Return sentences on a new epoch: the completed ledger, and the losses known."""
+    """Return sentences on a new epoch: the releases added to the ledger, and the known losses."""
     if not begun.asked:
         lines = ["No miner was queried: this site has no miner, or has not joined its study."]
     elif not begun.counted:

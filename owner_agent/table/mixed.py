@@ -30,7 +30,7 @@ class ColumnSource(Protocol):
 
     @property
     def categories(self) -> tuple[str, ...] | None:
-        """All categories of the column; None for a column of numbers."""
+        """All categories of the column, or None for a column of numbers."""
 
     @property
     def missing(self) -> str | None:

@@ -43,7 +43,7 @@ class SourceReports:
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
 
     def estimates(self, reports: Tensor) -> Tensor:
-        """Return the tables, (q, cells...), that reported counts (q, reports...) estimate."""
+        """Return the tables, (q, cells...), estimated from counts of reports, (q, reports...)."""
         made = along_axes(Axis.estimate, self.axes, reports)
         split = made.reshape(len(reports), *(v.size for v in self._kept))
         return np.transpose(split, [0, *(1 + place for place in self._order)])

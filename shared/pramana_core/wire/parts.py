@@ -85,7 +85,7 @@ class RecordSchema:
     """The columns of a release's parts, except the pseudonyms.
 
     Attributes:
-        sizes: for each column, in order, its count of codes; None for numbers.
+        sizes: for each column, in order, its count of codes, or None for numbers.
     """
 
     sizes: Mapping[str, int | None]

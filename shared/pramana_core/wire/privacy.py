@@ -289,7 +289,9 @@ class StudyCreate(Message):
     @model_validator(mode="after")
     def _central_among_records(self) -> Self:
         if (self.max_central_epsilon is None) != (self.central_records is None):
-            raise ValueError("a central budget needs both max_central_epsilon and central_records")
+            raise ValueError(
+                "a central budget needs both `max_central_epsilon` and `central_records`"
+            )
         return self
 
 

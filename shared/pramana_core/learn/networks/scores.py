@@ -35,7 +35,7 @@ class Judge(Protocol):
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing parent `old` by `new`; None if no table compares them."""
+        """Return the gain of replacing parent `old` by `new`, or None if no table compares them."""
 
     def better(self, first: Parents, second: Parents) -> float:
         """Return the gain of the first structure over the second in nats; -inf if unknown."""
@@ -143,7 +143,7 @@ class LikelihoodJudge:
         return self._known[key]
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing a parent, as `Judge.exchange`."""
+        """Return the gain of replacing a parent; see `Judge.exchange`."""
         added = self.gain(child, given, new)
         dropped = self.gain(child, given - {old} | {new}, old)
         if isinstance(added, FixedGain) or isinstance(dropped, FixedGain):
@@ -231,7 +231,7 @@ class PlainJudge:
         return FixedGain(self.score(child, given | {parent}) - self.scoring.eta * old)
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing a parent, as `Judge.exchange`."""
+        """Return the gain of replacing a parent; see `Judge.exchange`."""
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
