@@ -1,8 +1,9 @@
-"""Other libraries at the same work, and the process that runs them, in `.venv-bench`.
+"""Other libraries doing the same work, and the process that runs them in `.venv-bench`.
 
-A function takes the arguments of the comparison, prepares (loads, converts), and returns a function
-that does the work once. Pramana is not installed in that environment. The process answers requests
-to prepare and to run, one JSON object per line; output of libraries goes to standard error.
+Each function takes the arguments of the comparison, loads and converts the data, and returns a
+function that does the work once. Pramana is not installed in `.venv-bench`. The process answers
+requests to prepare and to run, one JSON object per line; output of libraries goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def columns(folder: str) -> dict[str, np.ndarray]:
 
 
 def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
-    """Count by GROUP BY, in a table of DuckDB."""
+    """Count the cells of a table with GROUP BY in DuckDB."""
     import duckdb
     import pandas as pd
 
@@ -54,7 +55,7 @@ def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
 
 
 def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
-    """Find itemsets (a share of records) by fpgrowth, in distinct records with their counts."""
+    """Find itemsets of at least `support`, a share of the records, by fpgrowth."""
     import fim
     import numpy as np
 
@@ -68,7 +69,7 @@ def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
 
 
 def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], object]:
-    """Fit an entropy tree to one-hot records, or to distinct records with their counts."""
+    """Fit an entropy tree to one-hot records; with `distinct`, to distinct records with counts."""
     import numpy as np
     from sklearn.tree import DecisionTreeClassifier
 
@@ -86,7 +87,7 @@ def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], ob
 
 
 def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[[], object]:
-    """Report every code of a column by direct encoding at epsilon = log gamma."""
+    """Randomize every code of a column by direct encoding at epsilon = log gamma."""
     from pure_ldp.frequency_oracles.direct_encoding import DEClient
 
     codes = columns(folder)[name].tolist()
@@ -95,7 +96,6 @@ def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     run: Callable[[], object] | None = None

@@ -1,7 +1,8 @@
-"""Uploads of many owners to a miner in its own process, and to a plain server that only stores.
+"""Uploads of many owners to a miner, compared with uploads to a plain server that only stores data.
 
-`make load` runs it and prints the ratios, finally in the form of docs/operations.md; `--short`
-takes a few seconds. Times count only in comparison with others of the same run on the same machine.
+`make load` runs this module and prints the ratios, at the end as the table of docs/operations.md.
+With `--short` it takes a few seconds. Only ratios of times from one run on one machine are
+meaningful.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ RECORD_BYTES = 16 + COLUMNS
 
 @dataclass(frozen=True)
 class Target:
-    """The address for an owner's parts, with its headers."""
+    """The URL for uploading an owner's parts, with the request headers."""
 
     path: str
     headers: dict[str, str]
@@ -45,7 +46,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Served:
-    """A server: its address, its process, and the miner's admin token."""
+    """A running server: its address, its process and, for a miner, the admin token."""
 
     url: str
     pid: int
@@ -53,7 +54,6 @@ class Served:
 
     @property
     def port(self) -> int:
-        """The server's port at loopback."""
         return int(self.url.rpartition(":")[2])
 
 
@@ -81,7 +81,7 @@ def miner(folder: Path) -> AbstractContextManager[Served]:
 
 
 def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
-    """Return a release in parts of about `size` bytes: its plan, its parts, and their records."""
+    """Return a release's plan, its parts of about `size` bytes, and the record counts of parts."""
     records = size // RECORD_BYTES
     rng = np.random.default_rng(18)
     keys = np.sort(np.frombuffer(rng.bytes(16 * records * parts), dtype="S16")).view("V16")
@@ -102,7 +102,7 @@ def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
 def announce(
     served: Served, owners: int, plan: Plan, bodies: list[bytes], records: list[int]
 ) -> list[Target]:
-    """Open a study whose owners announce one release each; return the targets of their parts."""
+    """Open a study in which each owner announces a release; return the targets for the parts."""
     parts = [
         PartManifest(number=i, records=n, bytes=len(p), sha256=sha256(p).hexdigest())
         for i, (p, n) in enumerate(zip(bodies, records, strict=True))
@@ -151,7 +151,7 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
 def open_bodies(
     served: Served, targets: Sequence[Target], body: bytes, *, each: int, share: float
 ) -> Iterator[list[socket.socket]]:
-    """Keep bodies open, `each` for every target, with a share of each body sent."""
+    """Keep `each` uploads to every target open until the context ends, each partly sent."""
     with ExitStack() as stack:
         socks = []
         for target in targets:
@@ -207,7 +207,6 @@ def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
 
 
 def main() -> None:
-    """Run all measurements in turn."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--short", action="store_true")
     short = reader.parse_args().short

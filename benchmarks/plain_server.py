@@ -1,4 +1,4 @@
-"""The reference for the miner's load test: a server that only stores bodies in files, durably."""
+"""The reference for the miner's load test: a server that only stores request bodies durably."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import uvicorn
 
 
 def store(path: Path, body: bytes) -> None:
-    """Write a file and wait until the file and its name are on disk, as for an accepted part."""
+    """Write a file and wait until the file and its name are on disk, as the miner does for
+    a part.
+    """
     scratch = path.with_suffix(".scratch")
     with scratch.open("wb") as file:
         file.write(body)
@@ -49,7 +51,7 @@ def application(folder: Path) -> Any:
 
 
 def main() -> None:
-    """Serve at a free port and write the address to the ready file."""
+    """Serve on a free port and write the address to the ready file."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--data", type=Path, required=True)
     reader.add_argument("--port", type=int, required=True)

@@ -1,9 +1,9 @@
-"""Learning under one bound for the whole record, measured by the product's own commands.
+"""Measurements of learning under one bound for the whole record, with the product's commands.
 
 python -m benchmarks.whole_record [--only words of a name] [--missing] [--data DIR]
 
-Each setting is a command of `pramana simulate`, run as a user would. Its figures are stored in
-whole_record.json, from which the tables of docs/whole-record.md are written between their marks.
+Each setting is a command of `pramana simulate`, run as a user would run it. The results are stored
+in whole_record.json, from which the tables between the marks in docs/whole-record.md are written.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ WAYS = {f"gamma {gamma}": ("--design", "auto", "--gamma", str(gamma)) for gamma 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `pramana simulate`: its source, its learner, and the label of its figures.
+    """A command of `pramana simulate`: its source, its learner, and the label of its results.
 
-    `way` is one of `WAYS`; `options` are all options except source, way, runs and seed.
+    `way` is a key of `WAYS`; `options` are the options other than source, way, runs and seed.
     """
 
     source: str
@@ -68,7 +68,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The key of its figures."""
+        """The key of the command's results."""
         return f"{self.source}, {self.label}, {self.way}"
 
     def arguments(self, path: Path) -> list[str]:
@@ -79,7 +79,6 @@ class Command:
 
 
 def _commands(part: str) -> list[Command]:
-    """Return the commands of a table on the page."""
     return [
         Command(source, one["label"], one["learner"], f"gamma {g}", options, RUNS[g])
         for one in SETTINGS[part]
@@ -125,7 +124,7 @@ def source_of(command: Command, data: Path, scratch: Path) -> Path:
 
 
 def arguments_of(command: Command, data: Path, scratch: Path) -> list[str]:
-    """Return all arguments after `pramana simulate`."""
+    """Return all arguments after `pramana simulate`; missing files are created in `scratch`."""
     path = source_of(command, data, scratch)
     arguments = command.arguments(path)
     if command.learner in CLASSIFIERS and "--target" not in arguments:
@@ -135,7 +134,7 @@ def arguments_of(command: Command, data: Path, scratch: Path) -> list[str]:
 
 
 def figures_of(command: Command, data: Path, scratch: Path) -> Found:
-    """Run a command; return its figures and processor seconds, or how it ended."""
+    """Run a command; return its results and processor seconds, or the way in which it failed."""
     arguments = arguments_of(command, data, scratch)
     shown = " ".join(["pramana simulate", *arguments])
     found: Found = {
@@ -272,7 +271,7 @@ PAGE_TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
 
 
 def page(text: str, results: Results) -> str:
-    """Return the page with new tables between their marks."""
+    """Return the page's text with new tables between the marks."""
     for name, table in PAGE_TABLES.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, rest = text.split(begin)
@@ -281,7 +280,7 @@ def page(text: str, results: Results) -> str:
 
 
 def main() -> None:
-    """Run the chosen settings, store their figures, and write the tables of all settings."""
+    """Run the chosen settings, store their results, and write the tables of all settings."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="settings whose name contains these words")
     parser.add_argument("--networks", action="store_true", help="every learner on every network")

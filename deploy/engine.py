@@ -71,9 +71,11 @@ def prepare() -> None:
 def serve() -> None:
     """Start the engine, and a server of the wheels for its builds; both end with this process."""
     with (log := Path("/work/engine.log")).open("w") as file:
-        for line in (DOCKERD, WHEELS):
-            subprocess.Popen(line.split(), stdout=file, stderr=file)
+        both = [
+            subprocess.Popen(line.split(), stdout=file, stderr=file) for line in (DOCKERD, WHEELS)
+        ]
     while "API listen" not in log.read_text():
+        assert all(one.poll() is None for one in both), log.read_text()
         time.sleep(0.1)
 
 

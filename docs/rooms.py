@@ -56,6 +56,7 @@ core.learn.tree
 core.learn core.model_sharing.exchange
 core.wire
 owner_agent.site miner_service.settings owner_agent.randomize owner_agent.http
+miner_service.store.revisions miner_service.store.revisions.versions
 miner_service.store owner_agent.table
 pramana.setups
 miner_service.alignment

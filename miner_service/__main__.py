@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; a health check without options avoids its slow imports."""
+    """Run the command line. A health check without options does not load its slow imports."""
     command, *words = [*sys.argv[1:], ""]
     if command == "healthcheck" and not any(word.startswith("-") for word in words):
         from miner_service.healthcheck import require_healthy

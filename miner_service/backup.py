@@ -1,6 +1,6 @@
-"""Backups: a copy of a running miner's whole store, and its restoration.
+"""Backups: copying the whole store of a running miner, and restoring it.
 
-The list of all files with their digests is written last; a folder without it is no backup.
+The list of all files with their digests is written last. A folder without the list is not a backup.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from miner_service.store.tables import copy_rows, is_empty
 from pramana_core.errors import Conflict, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
-"""Receives the work done and the total work."""
+"""A function that receives the work done and the total work."""
 
 FORMAT = 1
 LIST, ROWS, AUDIT = "backup.json", "rows.sqlite", "audit.jsonl"
@@ -35,7 +35,7 @@ LIST, ROWS, AUDIT = "backup.json", "rows.sqlite", "audit.jsonl"
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file of a release: a part of an open release, or the columns of a sealed one."""
+    """A file of a release: a part of an open release, or the columns of a sealed release."""
 
     release: str
     number: int | None
@@ -43,7 +43,7 @@ class StoredFile:
 
     @property
     def path(self) -> str:
-        """The path in a backup and within the folder of records."""
+        """The path of the file in a backup, and within the folder of records."""
         if self.number is None:
             return f"columns/{self.release}.arrow"
         return f"parts/{self.release}/{part_name(self.number)}"
@@ -59,7 +59,7 @@ class BackupSummary:
 
 
 def files_of(session: Session) -> Iterator[StoredFile]:
-    """Yield the files that belong to the rows."""
+    """Yield the files that the rows of the database refer to."""
     for release in session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all():
         if not kind_of_release(release).has_records:
             continue
@@ -135,7 +135,7 @@ def _link(path: Path, link: Path, file: StoredFile) -> None:
 
 
 def _copy(source: Path, target: Path) -> str:
-    """Copy a file, readable for its owner only; return the SHA-256 of the copy."""
+    """Copy a file so that only its owner can read it; return the SHA-256 of the copy."""
     for folder in reversed(target.parents):
         folder.mkdir(exist_ok=True, mode=0o700)
     target.touch(mode=0o600)
@@ -152,7 +152,7 @@ def _damaged_file(file: StoredFile) -> StoreCorrupt:
 
 
 def restore(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a backup into an empty SQLite or PostgreSQL store. An interrupted run can be repeated.
+    """Copy a backup into an empty store. A restore that was interrupted can be repeated.
 
     Raises OptionError, StoreCorrupt, Conflict, StorageFull, NotReady.
     """

@@ -21,7 +21,7 @@ from pramana_core.errors import PramanaError, StoreCorrupt
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault of the store; `code` is its kind, `where` an id or a file."""
+    """A fault of the store. `code` is the kind of fault, and `where` is an id or a file."""
 
     code: str
     where: str
@@ -79,7 +79,7 @@ def _check_file(services: Services, file: StoredFile) -> Iterator[Finding]:
 
 
 def delete_study(services: Services, name: str) -> tuple[int, bool]:
-    """Delete a study; only its name in the audit log stays on the disk.
+    """Delete a study. On the disk, only its name in the audit log remains.
 
     Return the count of deleted releases, and whether the rows were erased from the database's
     files. Raises NotFound, NotReady.

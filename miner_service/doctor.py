@@ -35,7 +35,7 @@ from pramana_core.opening import require_tls_files
 
 @dataclass(frozen=True)
 class ExaminedMiner:
-    """A miner: its settings, its store or the error of opening it, and the time."""
+    """A miner to examine: its settings, the time, and its store or the error of opening it."""
 
     settings: Settings
     services: Services | PramanaError
@@ -43,13 +43,13 @@ class ExaminedMiner:
     least_free: int = LEAST_FREE
 
     def store(self) -> Services:
-        """Return the open store. Raises the error of opening it."""
+        """Return the open store. Raises the error that opening it raised."""
         if isinstance(self.services, PramanaError):
             raise self.services
         return self.services
 
     def date(self) -> str | None:
-        """Return the Date header of the ready service. Raises NotReady, OptionError."""
+        """Return the Date header of the service if it is ready. Raises NotReady, OptionError."""
         return require_healthy(f"{address_of(self.settings, None).rstrip('/')}/readyz")
 
 
@@ -159,4 +159,4 @@ CHECKS: tuple[Callable[[ExaminedMiner], str], ...] = (
     _data_folder, _database, _one_store, _records, _disk, _limits, _certificate, _tokens, _budgets,
     _service, _clock,
 )  # fmt: skip
-"""The checks, in the order of the report."""
+"""The checks, in the order in which the report lists them."""

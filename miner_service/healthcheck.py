@@ -1,4 +1,4 @@
-"""A health check of a local miner without slow imports, because container engines run it often."""
+"""A health check of a local miner, without slow imports because container engines repeat it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REMEDY = "Check that the service runs, and its log, address and proxy."
 
 
 def require_healthy(url: str = READY) -> str | None:
-    """Check that a URL of the miner returns status 200; return its Date header. Raises NotReady."""
+    """Check that a miner's URL returns status 200; return the Date header. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 

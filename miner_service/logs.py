@@ -1,7 +1,7 @@
-"""The log of a process, on standard error: lines with a time and a level, as text or as JSON.
+"""The log of a process, on standard error: lines of text or JSON, with a time and a level.
 
-A line is a short fixed text, and its values are fields (`extra`): no header, body, query or token.
-Texts that people chose are quoted, so that they cannot forge a line.
+A line is a short fixed text with values as fields (`extra`). It has no header, body, query or
+token. Texts that people chose are quoted, so nobody can forge a line.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from enum import StrEnum
 
 _STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "color_message"}
 _REPEATED = 60.0
-"""Seconds in which the event loop reports the same error once."""
+"""Minimum seconds between two lines about the same error of the event loop."""
 
 
 class LogFormat(StrEnum):
-    """The form of a line."""
+    """The format of a log line."""
 
     TEXT = "text"
     JSON = "json"
 
 
 def configure(form: str) -> None:
-    """Send this process's log to standard error."""
+    """Send the log of this process to standard error, in the given form."""
     handler = logging.StreamHandler()
     handler.setFormatter(_json() if form == LogFormat.JSON else _Text())
     logging.root.addHandler(handler)
@@ -45,10 +45,10 @@ def _json() -> logging.Formatter:
 
 
 class _Text(logging.Formatter):
-    """A line of text: time, level, logger, message, and the fields as name=value."""
+    """Writes a record as text: time, level, logger, message, and the fields as name=value."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
-        """Return the line without a traceback."""
+        """Return the line, without a traceback."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         message = record.message if record.message.isprintable() else json.dumps(record.message)
         fields = {name: value for name, value in vars(record).items() if name not in _STANDARD}
@@ -62,14 +62,14 @@ def _quoted(text: str) -> str:
 
 
 class _OncePerMinute(logging.Filter):
-    """Passes an error of the event loop once per minute, such as a lack of file descriptors."""
+    """Passes each error of the event loop, such as a lack of file descriptors, once a minute."""
 
     def __init__(self) -> None:
         super().__init__()
         self._last: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is to be written; the system's errors lose their traceback."""
+        """Return whether to write a record; operating system errors lose their traceback."""
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return True

@@ -1,4 +1,4 @@
-"""The parts of a running miner, and the input of jobs from its stored releases."""
+"""The parts of a running miner that its functions share, and the input of jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pramana_core.wire.releases import Alignment, SameReleases
 
 @dataclass(frozen=True)
 class Services:
-    """The store, clock and settings that all parts of the service share."""
+    """The store, the clock and the settings, which all parts of the service share."""
 
     settings: Settings
     clock: Clock
@@ -45,9 +45,9 @@ class Services:
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
-    """Limits the parts checked at once, because a check needs memory."""
+    """Limits how many parts are checked at the same time, because a check needs memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
-    """Limits the releases whose columns are built at once, because that needs memory."""
+    """The lock on building a release's columns, which needs much memory."""
 
     def __post_init__(self) -> None:
         load = self.segments.data_path
@@ -59,12 +59,12 @@ class Services:
         return self.clock()
 
     def columns(self, release: str, names: Sequence[str]) -> dict[str, Values]:
-        """Return some columns of a sealed release, memory-mapped."""
+        """Return the named columns of a sealed release, memory-mapped."""
         return load_columns(self.segments.data_path(release), names)
 
     @cached_property
     def access(self) -> RecordAccess:
-        """The jobs' access to records, counted in this process or on the configured cluster."""
+        """The functions with which jobs read and count records, locally or on the cluster."""
         cluster = self.settings.cluster
         if cluster.scheduler is None:
             place: PassPlace = LocalPlace(PieceReader(self.segments.data_path))
@@ -73,7 +73,7 @@ class Services:
         return RecordAccess(self.aligner, self.columns, place, cluster.piece_records)
 
     def reports(self, release: str, names: Sequence[str]) -> Reports:
-        """Return the pseudonyms and some columns of a sealed release, memory-mapped."""
+        """Return the pseudonyms and the named columns of a sealed release, memory-mapped."""
         path = self.segments.data_path(release)
         return Reports(load_keys(path), load_columns(path, names))
 
@@ -85,7 +85,7 @@ class Services:
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of the owners' releases in use; other active owners are missing."""
+        """Return the alignment of releases in use. Active owners without one count as missing."""
         names = [one.name for one in KINDS.values()]
         in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
         sources = [source_of(row) for row in in_use[kind].values()]
@@ -97,7 +97,7 @@ class Services:
         return found.model_copy(update={"same": self.same(session, study, kind)})
 
     def same(self, session: Session, study: str, kind: ReleaseKindName) -> list[SameReleases]:
-        """Return the pairs of releases in use of a kind that are equal or nearly equal."""
+        """Return the pairs of releases in use, of one kind, that are equal or nearly equal."""
         rows = release_rows.releases_in_use(session, study, kind).values()
         return self.copies.among(
             [
@@ -114,7 +114,7 @@ class Services:
         )
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
-        """Check that a job can run on the releases in use. Raises the errors of its kind."""
+        """Check that a job can run on the releases in use. Raises the errors of the job's kind."""
         kind = kind_of(spec)
         rows = release_rows.releases_in_use(session, study, kind.release_kind)
         prepared: PreparedJob = kind.prepare(
@@ -157,11 +157,10 @@ def source_of(row: ReleaseRow) -> AlignedSource:
 
 @release_rows.cached_by_content
 def _columns(row: ReleaseRow) -> tuple[str, ...]:
-    """Return the columns of a release's records, if any."""
     kind = release_rows.kind_of_release(row)
     return tuple(kind.schema_of(release_rows.content_of(row)).sizes) if kind.has_records else ()
 
 
 def release_content(row: ReleaseRow) -> ReleaseContent:
-    """Return a sealed release with its content."""
+    """Return a sealed release as a source of records, with its content."""
     return source_of(row), release_rows.content_of(row)

@@ -1,4 +1,4 @@
-"""The settings of a miner, with one class per section of `miner.toml`."""
+"""The settings of a miner: a class for each section of `miner.toml`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Kind = TypeVar("Kind")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def _section(kind: type[Kind]) -> type[Kind]:
-    """Make a frozen dataclass that checks the types and limits of its values."""
+    """Turn a class into a frozen dataclass that checks the types and limits of its values."""
     section = checked_dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))(kind)
     build = section.__init__
 
@@ -51,7 +51,7 @@ def _section(kind: type[Kind]) -> type[Kind]:
 
 @_section
 class JobSettings:
-    """Settings of workers and leases, described in `deploy/miner.toml`. Raises OptionError."""
+    """Settings of workers and leases; `deploy/miner.toml` explains them. Raises OptionError."""
 
     workers: Annotated[int, Field(ge=0)] = 2
     lease_seconds: Seconds = 15.0
@@ -60,7 +60,7 @@ class JobSettings:
 
 @_section
 class Limits:
-    """Limits of requests and jobs, checked before the work starts."""
+    """Limits on requests and jobs, checked before the work starts."""
 
     json_bytes: Count = 8 * MEBIBYTE
     part_bytes: Count = 64 * MEBIBYTE
@@ -81,7 +81,7 @@ class Limits:
 
 @_section
 class Quotas:
-    """Limits of what one owner may have in a study at once."""
+    """Limits on the releases that one owner has in a study at the same time."""
 
     open_releases: Count = 8
     stored_bytes: Count = 128 * 1024 * MEBIBYTE
@@ -90,7 +90,7 @@ class Quotas:
 
 @_section
 class StorageSettings:
-    """The database and the folder of files; None means the data directory."""
+    """The database and the folder of files. None means that they are in the data directory."""
 
     database: str | None = field(default=None, repr=False)
     database_password_file: Path | None = None
@@ -102,7 +102,7 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{
 
 @_section
 class ClusterSettings:
-    """A Dask cluster that counts the records of jobs; without it, the jobs' own processes count."""
+    """A Dask cluster that counts the records of jobs. Without one, the jobs' processes count."""
 
     scheduler: str | None = None
     authority: Path | None = None
@@ -155,7 +155,7 @@ class TokenSettings:
 
 @_section
 class WebSettings:
-    """Limits for clients, TLS, and the public address."""
+    """Limits on clients, TLS, and the public address."""
 
     body_seconds: Seconds = 15.0
     connections: Count = 1000
@@ -195,7 +195,7 @@ class WebSettings:
 
 
 def require_public_address(url: str, where: str) -> None:
-    """Check the address for invitations and access files. Raises OptionError."""
+    """Check the address that invitations and access files will contain. Raises OptionError."""
     try:
         # The owner decides whether plain http is safe on the owner's network.
         require_address(url, allow_insecure=True, permission="")
@@ -208,7 +208,7 @@ def require_public_address(url: str, where: str) -> None:
 
 
 Clock = Callable[[], datetime]
-"""Returns the current time with its zone."""
+"""A function that returns the current time with its zone."""
 
 
 def utc_now() -> datetime:
@@ -248,7 +248,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is reachable from this machine only."""
+    """Return whether a host name or address is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -264,11 +264,11 @@ SECTIONS: Mapping[str, type] = {
     "storage": StorageSettings,
     "cluster": ClusterSettings,
 }
-"""The classes of the file's sections, by their names in `Settings`."""
+"""The class of each section of the file, by its name in `Settings`."""
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """Return the sections of a file; their paths are relative to its folder. Raises ConfigError."""
+    """Return a file's sections. Paths are relative to the file's folder. Raises ConfigError."""
     try:
         document = tomllib.loads(read_text(file))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The checks of `owner-agent doctor`. A new check is a function and its entry in `CHECKS`."""
+"""The checks of `owner-agent doctor`. To add a check, write a function and list it in `CHECKS`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _OPEN_FILES = 256
 
 @dataclass(frozen=True)
 class ExaminedSite:
-    """A site, and the least free bytes that its disk needs."""
+    """A site to examine, and the free bytes that its disk must have."""
 
     site: Site
     environment: Environment
@@ -65,20 +65,20 @@ class ExaminedSite:
 
     @property
     def state(self) -> Path:
-        """The state folder. Raises NotChecked if it is missing."""
+        """The state folder. Raises NotChecked if the folder is missing."""
         if not self.site.state.is_dir():
             raise NotChecked(f"{self.site.state} does not exist.")
         return self.site.state
 
     def plan(self) -> PlannedSite:
-        """Return the site's plan. Raises NotChecked without variables."""
+        """Return the site's plan. Raises NotChecked if the site has no variables."""
         if not self.site.file.variables:
             raise NotChecked("the site file has no variables.")
         return planned(self.site)
 
     @contextmanager
     def answer(self) -> Iterator[httpx.Response]:
-        """Yield the miner's answer to `/readyz` over an open connection. Raises Unreachable."""
+        """Yield the miner's response to `/readyz`, on an open connection. Raises Unreachable."""
         environment = replace(self.environment, attempts=1)
         self.section  # noqa: B018 - raises
         with Miner.of(self.site, None, environment, environment.patience.brief) as miner:
@@ -232,4 +232,4 @@ CHECKS: tuple[Callable[[ExaminedSite], str], ...] = (
     _client_certificate, _reachability, _miner_certificate, _clock, _token, _linkage, _study_plan,
     _history, _budget,
 )  # fmt: skip
-"""The checks, in the order of the report."""
+"""The checks, in the order in which the report lists them."""

@@ -39,6 +39,7 @@ from .errors import RecordsDoNotAlign as RecordsDoNotAlign
 from .errors import RecordsExchanged as RecordsExchanged
 from .errors import Refused as Refused
 from .errors import RequirementUnmet as RequirementUnmet
+from .errors import SchemaUnsupported as SchemaUnsupported
 from .errors import SessionEnded as SessionEnded
 from .errors import SingularChannel as SingularChannel
 from .errors import SmallCounts as SmallCounts

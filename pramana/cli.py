@@ -36,14 +36,14 @@ def demo(
         int | None,
         typer.Option(min=0, help="Make the demonstration's data and keys reproducible."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for report, result and tables.")] = Path(
-        "demo-out"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the report, the result and the owners' tables.")
+    ] = Path("demo-out"),
     json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
 ) -> None:
-    """Run owners and a miner as real processes and learn a Bayesian network with error bars.
+    """Run owners and a miner as separate processes and learn a Bayesian network with error bars.
 
-    The records are drawn from the network of Ma (2006), figure 5.2, so that every estimate can be
+    The records are drawn from the network of Ma (2006), figure 5.2, so every estimate can be
     compared with the truth. Exit codes: 0 done, 2 bad input, 4 request rejected, 5 no answer.
     """
     from pramana.demo.run import demonstrate
@@ -68,18 +68,22 @@ def reproduce(
         list[str] | None,
         typer.Argument(metavar="NAME...", help="Experiments, or `all`; without names, list them."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for pictures, tables and index.")] = Path(
-        "reproduce-out"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the pictures, the tables and an index page.")
+    ] = Path("reproduce-out"),
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
     data: Annotated[Path | None, typer.Option(help="Folder with the public tables.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Write findings or list as JSON.")] = False,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Write the findings, or the list of experiments, as JSON."),
+    ] = False,
 ) -> None:
-    """Reproduce the papers' figures and tables and report agreements and differences.
+    """Reproduce the papers' figures and tables, and report where the results agree with the papers.
 
-    The experiments are in a checkout of Pramana, not in the installed package. `all` skips those
-    without tables in --data. Exit codes: 0 done, whatever the findings; 2 bad input.
+    The experiments are in a checkout of Pramana, not in the installed package. `all` skips the
+    experiments whose tables are missing from --data. Exit codes: 0 done, whatever the findings; 2
+    bad input.
     """
     sys.path.append(str(Path(__file__).parents[1]))
     try:
@@ -111,7 +115,9 @@ AdminOption = Annotated[Path, typer.Option(help="File with the admin token.")]
 
 @compose.command()
 def organize(
-    root: Annotated[Path, typer.Option(help="Folder; each owner has sites/OWNER in it.")],
+    root: Annotated[
+        Path, typer.Option(help="Folder for the files; those of each owner are in sites/OWNER.")
+    ],
     miner: MinerOption,
     admin_token_file: AdminOption,
     records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
@@ -127,7 +133,7 @@ def organize(
 
 @compose.command()
 def conclude(
-    root: Annotated[Path, typer.Option(help="Folder for result and report.")],
+    root: Annotated[Path, typer.Option(help="Folder for the result and the report.")],
     miner: MinerOption,
     admin_token_file: AdminOption,
 ) -> None:

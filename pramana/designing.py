@@ -1,4 +1,4 @@
-"""Design of a plan for a need: privacy bound of the whole record, and what to learn."""
+"""Design of a plan that suits what is to be learned, under a privacy bound for the whole record."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(CoreDesign):
-    """The compared families for a need, and the chosen one, as `pm.design` returns them.
+    """The families of plans that `pm.design` compared, and the family that it chose.
 
     Args:
-        problem: the need that the plan serves.
-        options: every family, the most accurate first; families that cannot serve the need are
-            last.
-        chosen: the chosen one of `options`.
-        unserved: the tables that sampled sets cannot estimate, in words; "" if there are none.
+        problem: the purpose that the plan serves, with its bound.
+        options: every family, the most accurate first; families that cannot meet the bound or serve
+            the purpose are last.
+        chosen: the option that was chosen.
+        unserved: a description of the tables that sampled sets cannot estimate; "" if they can
+            estimate all.
 
     Examples:
         >>> import pramana as pm
@@ -81,7 +82,7 @@ class Design(CoreDesign):
 
     @property
     def warning(self) -> str:
-        """A warning about the use of the design, such as too much noise; "" without one."""
+        """A warning about using the design, such as too much noise; "" if unnecessary."""
         return self.advice
 
     def plan_of(self, owner: str) -> Plan:
@@ -90,7 +91,9 @@ class Design(CoreDesign):
         Raises PlanError.
         """
         if self.study_plan is None:
-            raise PlanError("This design is for one owner; use its attribute plan.", where="owner")
+            raise PlanError(
+                "This design is for one owner; use its attribute `plan` instead.", where="owner"
+            )
         with one_sentence():
             return Plan((self.study_plan.block(owner),))
 
@@ -150,7 +153,6 @@ class Design(CoreDesign):
 
 
 def _withheld(plan: Plan) -> float:
-    """Return the share of a record's cells that are not reported."""
     reported = [
         block.channel.share_reported(axis)
         for block in plan.blocks
@@ -173,7 +175,7 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
     unknown = [name for name in names if name not in domain]
     if unknown:
         raise UnknownVariable(
-            f"{argument} names {quoted(unknown)}, which domain"
+            f"{argument} names {quoted(unknown)}, which the domain"
             f" lacks{did_you_mean(unknown, domain.names)}; its variables are"
             f" {quoted(domain.names)}.",
             where=unknown[0],
@@ -181,12 +183,12 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
 
 
 def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
-    """Return the name and value of the one demand that is given, or None. Raises OptionError."""
+    """Return the only given argument and its name, or None. Raises OptionError for several."""
     found = [(name, value) for name, value in given.items() if value is not None]
     if len(found) > 1:
         names = list(given)
         raise OptionError(
-            f"Give one of {', '.join(names[:-1])} and {names[-1]}, not"
+            f"Pass only one of {', '.join(names[:-1])} and {names[-1]}, not"
             f" {' and '.join(name for name, _ in found)} together.",
             where=found[0][0],
         )
@@ -238,11 +240,11 @@ def design(
     owners: Mapping[str, Sequence[str]] | None = None,
     family: str = AUTO,
 ) -> Design:
-    """Find the most accurate plan for a need, under a bound on the disclosure of a whole record.
+    """Find the most accurate plan for a purpose, under a bound on the disclosure of a whole record.
 
-    All families of plans within the bound are compared by their predicted errors, as if the
-    variables were independent and uniform. The comparison uses only the number of records, not the
-    data.
+    Families of plans within the bound are compared by their predicted errors, which are computed as
+    if the variables were independent and uniform. The comparison uses the number of records but not
+    the data.
 
     Args:
         domain: the variables.
@@ -255,9 +257,10 @@ def design(
         target: the variable that a tree or a classifier predicts.
         length: the largest number of variables in an itemset; 3 if None.
         minimum_support: ignore cells with a smaller expected share; 0 or more, below 1.
-        structure: the parents of each node, if a network's structure is known.
+        structure: the parents of each node, if the structure of the network to learn is known.
         public: variables that are reported unchanged.
-        owners: the variables of each owner, if there are several: `{"a": ["x"], "b": ["y"]}`.
+        owners: the variables of each owner, if several owners take part: `{"a": ["x"], "b":
+            ["y"]}`.
         family: the family of plans; `auto` chooses the one with the smallest error.
 
     Raises:
@@ -298,7 +301,6 @@ def design(
 
 
 def _owners(owners: object, domain: Domain) -> dict[str, list[str]]:
-    """Return the variables of each owner. Raises OptionError, UnknownVariable."""
     if not isinstance(owners, Mapping | None):
         raise OptionError(
             'owners must be a dict of lists of variables, such as {"a": ["x"], "b": ["y"]}, not'
@@ -310,6 +312,8 @@ def _owners(owners: object, domain: Domain) -> dict[str, list[str]]:
         names = names_of(given, f"owners[{owner!r}]")
         require_variables(names, domain, "owners")
         if twice := [name for name in names if any(name in own for own in own_names.values())]:
-            raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
+            raise OptionError(
+                f"owners assigns {quoted(twice)} to more than one owner.", where="owners"
+            )
         own_names[str(owner)] = list(names)
     return own_names

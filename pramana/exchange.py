@@ -29,7 +29,7 @@ def load(module: str, package: str) -> ModuleType:
             return importlib.import_module(module)
     except ImportError:
         raise NotInstalled(
-            f"This needs {package}, which is not installed; run: pip install {package}.",
+            f"This function needs {package}, which is not installed; run: pip install {package}.",
             where=package,
         ) from None
 
@@ -49,7 +49,7 @@ def written(text: str, path: str | Path | None) -> str | None:
 
 
 def text_of(source: str | Path, argument: str) -> str:
-    """Return the text of a file, or `source` if it has several lines or braces."""
+    """Return `source` if it has several lines or braces, else the text of the file it names."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return source
     file = _path(source, argument)
@@ -87,7 +87,7 @@ def is_graph(given: object) -> bool:
 
 
 def links_of_networkx(graph: Any, argument: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the nodes and links of a graph, named by text."""
+    """Return the nodes and the links of a graph, with names converted to text."""
     if not graph.is_directed():
         raise StructureError(
             f"{argument} must be a directed graph, networkx.DiGraph, not {shown(graph)}, whose"
@@ -123,7 +123,7 @@ def to_pgmpy(network: BayesNet) -> Any:
 def of_pgmpy(model: Any, argument: str = "model") -> BayesNet:
     """Return the network of a `DiscreteBayesianNetwork` with parameters. Raises InputError.
 
-    Categories are in the order of the model's tables; names of other types become text.
+    Categories have the order of the model's tables. Names that are not text are converted to text.
     """
     if not callable(getattr(model, "get_cpds", None)):
         raise InputError(
@@ -149,7 +149,6 @@ def _categories(cpd: Any) -> tuple[str, ...]:
 
 
 def _table(cpd: Any, domain: Domain) -> Any:
-    """Return a node's table, its own axis last, parents' categories in the order of their nodes."""
     values = np.asarray(cpd.values, dtype=np.float64)
     for axis, parent in enumerate(cpd.variables[1:], start=1):
         listed = list(map(str, cpd.state_names[parent]))

@@ -1,4 +1,4 @@
-"""Structures as users pass them, queries to a network, and its forms in other libraries."""
+"""Reading users' structures, querying networks, and converting networks for other libraries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WANTED = (
 
 
 def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
-    """Return a given structure, with `variables` as additional nodes. Raises StructureError."""
+    """Return a user's structure, with `variables` as additional nodes. Raises StructureError."""
     parents = _parents(given)
     for name in variables or ():
         parents.setdefault(name, [])
@@ -54,7 +54,7 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
 
 
 def scoring_of(scoring: object) -> Scoring:
-    """Return a score given by its name, or by a dict of name and options. Raises OptionError."""
+    """Return the score for a name, or for a dict of a name and options. Raises OptionError."""
     if isinstance(scoring, Scoring):
         return scoring
     given = {"name": scoring} if isinstance(scoring, str) else scoring
@@ -102,12 +102,12 @@ _FORM: TypeAdapter[dict[str, list[str]] | list[tuple[str, str]]] = TypeAdapter(
 
 
 class NetworkAnswers:
-    """Queries to a network, and its forms in files and other libraries."""
+    """Queries to a network, and its conversion to files and for other libraries."""
 
     @property
     @abstractmethod
     def network_(self) -> BayesNet:
-        """The network."""
+        """The network that answers the queries."""
 
     @property
     @abstractmethod
@@ -145,13 +145,13 @@ class NetworkAnswers:
 
     @classmethod
     def from_bif(cls, source: str | Path) -> Self:
-        """Return the network in a BIF file, or in its text. Raises InputError."""
+        """Return the network from a BIF file or from its text. Raises InputError."""
         with one_sentence():
             return cls._of(read_bif(text_of(source, "source")))
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> Self:
-        """Return the network of a fitted pgmpy `DiscreteBayesianNetwork`. Raises InputError."""
+        """Return the network from a fitted pgmpy `DiscreteBayesianNetwork`. Raises InputError."""
         with one_sentence():
             return cls._of(exchange.of_pgmpy(model))
 
@@ -174,7 +174,7 @@ class NetworkAnswers:
             target: the node to predict, or a list of nodes, each predicted separately; by default
                 all nodes without a column. Columns of targets are ignored.
             missing_columns: whether nodes that are neither predicted nor columns of the frame
-                cause a warning (`warn`), an error (`error`) or nothing (`ignore`).
+                cause a warning (`warn`), cause an error (`error`) or are accepted (`ignore`).
 
         Returns:
             (n,) labels if `target` is one name; else a frame with one column per target and the
@@ -210,7 +210,7 @@ class NetworkAnswers:
 
         Args:
             frame: n rows; see `predict`.
-            target: the node; by default the only one without a column.
+            target: the node; by default the only node without a column.
             missing_columns: as in `predict`.
 
         Returns:
@@ -225,8 +225,8 @@ class NetworkAnswers:
         targets = self._targets(target, [str(name) for name in table.columns])
         if len(targets) != 1:
             raise OptionError(
-                f"target must name one node, for the frame lacks columns of {len(targets)}:"
-                f" {', '.join(targets)}.",
+                f"target must name one node, because the frame has no column for {len(targets)}"
+                f" nodes: {', '.join(targets)}.",
                 where="target",
             )
         codes = self._codes(table, targets, missing_columns)
@@ -237,7 +237,7 @@ class NetworkAnswers:
     def query(
         self, of: str | Sequence[str], given: Mapping[str, Any] | None = None
     ) -> pd.DataFrame:
-        """Return the exact joint distribution of nodes given others, P(of | given).
+        """Return the exact joint distribution of nodes given categories of others, P(of | given).
 
         Args:
             of: a node or a list of nodes.
@@ -261,7 +261,11 @@ class NetworkAnswers:
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
         if both:
-            raise OptionError(f"of names {both[0]!r}, which given names too.", where="of")
+            raise OptionError(
+                f"The arguments `of` and `given` both name {both[0]!r}; name it in only one of"
+                " them.",
+                where="of",
+            )
         codes: dict[str, Codes] = {names[0]: np.zeros(1, dtype=np.uint8)}
         if known:
             row = {name: [label] for name, label in known.items()}
@@ -270,7 +274,8 @@ class NetworkAnswers:
         if np.isnan(shares).any():
             words = ", ".join(f"{name}={label}" for name, label in known.items())
             raise OptionError(
-                f"given has probability zero in this network: {words}.", where="given"
+                f"The combination in given has probability zero in this network: {words}.",
+                where="given",
             )
         domain = network.domain.project(names)
         cells = np.indices(domain.shape).reshape(len(names), -1)
@@ -326,8 +331,8 @@ class NetworkAnswers:
             absent = [name for name in nodes if name not in columns]
             if not absent:
                 raise OptionError(
-                    "target must name the nodes to predict, for the frame has columns of all nodes:"
-                    f" {', '.join(nodes)}.",
+                    "target must name the nodes to predict, because the frame has a column for"
+                    f" every node: {', '.join(nodes)}.",
                     where="target",
                 )
             return absent
@@ -341,7 +346,6 @@ class NetworkAnswers:
         targets: Sequence[str],
         missing_columns: MissingColumns,
     ) -> dict[str, Codes]:
-        """Return the codes of the nodes that are not targets."""
         network = self.network_
         others = [name for name in network.structure.nodes if name not in targets]
         if not others:

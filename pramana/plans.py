@@ -1,4 +1,4 @@
-"""Plans: a channel for each variable, or one strength for all variables."""
+"""Construction of plans: a channel for each variable, or one strength for all variables."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def plan(
 ) -> Plan:
     """Define how each variable is randomized.
 
-    Every variable must be named or covered by `p`, `gamma` or `epsilon`: no variable is
-    unrandomized by default. The amplifications of variables multiply: with `gamma=3` for each of
-    four variables, the whole record has 81 (Ma 7.1.3). `pm.design` starts from the whole record
-    instead.
+    Every variable must be named or be covered by `p`, `gamma` or `epsilon`. By default, no variable
+    stays unrandomized. The amplifications of variables multiply: with `gamma=3` for each of four
+    variables, the whole record has gamma 81 (Ma 7.1.3). `pm.design` starts from a bound on the
+    whole record instead.
 
     Args:
         domain: the variables.
@@ -85,7 +85,7 @@ def plan(
         gamma: instead of `p`, the amplification of their symmetric channels, above 1 (FRAPP 13).
         epsilon: instead of `p`, the logarithm of that amplification, above 0.
         public: variables that are reported unchanged.
-        withheld: variables that are not reported, and so not part of the plan.
+        withheld: variables that are not reported and so are not part of the plan.
 
     Returns:
         The plan, its blocks in the domain's order.
@@ -114,12 +114,11 @@ def plan(
     blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
     blocks += [_symmetric(domain[name], strength) for name in rest]
     if not blocks:
-        raise PlanError("withheld names every variable, so that the plan reports none.")
+        raise PlanError("withheld names every variable, so the plan would not report any.")
     return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
 
 
 def _rest(named: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
-    """Return the variables that no argument names, after a check that none is named twice."""
     for argument, names in named.items():
         require_variables(names, domain, argument)
     times = Counter(name for names in named.values() for name in names)
@@ -135,7 +134,6 @@ def _rest(named: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
 
 
 def _keyed(channels: object) -> dict[Names, Channel]:
-    """Return the channels with a tuple of variable names as key."""
     if channels is None:
         return {}
     if not isinstance(channels, Mapping):
@@ -191,12 +189,11 @@ def _read(given: object) -> AnyChannel:
 
 
 def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:
-    """Return a variable with a symmetric channel. Raises OptionError, PlanError."""
     if strength is None:
         raise PlanError(
-            f"Variable {variable.name!r} is not covered; pass p, gamma or epsilon for all unnamed"
-            f" variables, or name {variable.name!r} in channels, in public (reported unchanged) or"
-            " in withheld (not reported).",
+            f"Nothing states how to randomize variable {variable.name!r}; pass p, gamma or epsilon"
+            f" for all variables not named elsewhere, or name {variable.name!r} in channels, in"
+            " public (reported unchanged) or in withheld (not reported).",
             where=variable.name,
         )
     demand, value = strength

@@ -49,7 +49,7 @@ def save(
         path: the file; an existing one is replaced.
 
     Raises:
-        InputError, NotFitted, OptionError: `thing` cannot be saved, or not at `path`.
+        InputError, NotFitted, OptionError: `thing` cannot be saved, or `path` cannot be written.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -76,12 +76,11 @@ def save(
 
 @checked_options
 def load(path: str | Path) -> Any:
-    """Read a file of `pm.save`, or a plan or model as the services write it.
+    """Read a file that `pm.save` wrote, or a plan or a model that a service wrote.
 
-    The services write plans and study plans as JSON, models as the miner serves them, and
-    `tree.json`, `linear.json`, `bayes.json` and `network.json` of a joint session. These models do
-    not include their plans, so `epsilon_` is infinite (no known bound) and `plan_digests_` is
-    empty.
+    Services write plans and study plans as JSON, models that the miner serves, and `tree.json`,
+    `linear.json`, `bayes.json` and `network.json` of a joint session. Models of services do not
+    include their plans, so `epsilon_` is infinite (no known bound) and `plan_digests_` is empty.
 
     Args:
         path: the file.
@@ -152,7 +151,7 @@ def _parsed(content: bytes, place: Path) -> dict[str, Any]:
 
 
 def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
-    """Return an object that `save` wrote, after a check of its digest."""
+    """Return an object that `save` wrote, after checking the digest of a plan."""
     require_version(document.get("version"), VERSION, place)
     kind = document.get("kind")
     if not isinstance(kind, str) or kind not in _READERS:
@@ -162,8 +161,8 @@ def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
     found: Plan | StudyPlan | Domain = _read(kind, document.get("content"), place)
     if not isinstance(found, Domain) and found.digest != document.get("digest"):
         raise StoreCorrupt(
-            f"path {str(place)!r} contains another plan than was saved: its digest differs from the"
-            " one in the file.",
+            f"path {str(place)!r} was changed or damaged after it was saved: its plan does not"
+            " match the digest in the file.",
             where="path",
         )
     return found
@@ -192,13 +191,12 @@ def _read(kind: str, content: object, place: Path) -> Any:
 
 
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
-    """Return a service's model as the estimator that would have learned it."""
     kind = document["kind"]
     known = [found for found in estimators() if found.kind == kind]
     if not known:
         kinds = ", ".join(sorted({found.kind for found in estimators()}))
         raise _none_of_these(
-            place, f"it is a {quoted([kind])}, and the kinds of models are {kinds}"
+            place, f"it is a {quoted([kind])}, which is not one of the kinds of models: {kinds}"
         )
     inner = document.get("document")
     model = inner if isinstance(inner, Mapping) else document

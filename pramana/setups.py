@@ -1,7 +1,7 @@
 """Randomization as at an owner, with keys derived from a seed.
 
-All reports come from `owner_agent.randomize.reports`, so that figures and simulations test the
-product and not a copy of it.
+All reports come from `owner_agent.randomize.reports`, so figures and simulations test the product's
+code and not a copy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STUDY = "reproduce"
 
 @dataclass(frozen=True)
 class SeededOwner:
-    """An owner of some records whose secrets derive from a seed: for experiments only."""
+    """An owner of some records whose secrets derive from a seed; for experiments only."""
 
     label: str
     keys: Pseudonyms
@@ -49,7 +49,7 @@ class SeededOwner:
         return cls(label, pseudonyms(_secrets(label, 0), STUDY, map(str, range(records))))
 
     def report(self, plan: Plan, columns: Mapping[str, Codes], run: int = 0) -> ReportedCounts:
-        """Randomize the first records and count the reports."""
+        """Randomize the first `records` rows of `columns`, and return the reports."""
         length = len(next(iter(columns.values())))
         secrets = _secrets(self.label, run)
         # The coin of a study plan is the same in every run of a study.
@@ -138,7 +138,7 @@ _PRINTED = {
 
 
 def network() -> BayesNet:
-    """Return the network of figure 5.2 with the edges chosen above."""
+    """Return the network of figure 5.2, with the edges into C, F and G as in `STRUCTURE`."""
     tables = {}
     for node, parents in STRUCTURE.families:
         row = np.array([float(p) for p in _PRINTED[node].split()])
@@ -164,7 +164,7 @@ OWNERS = {"clinic": "ATSG", "laboratory": "LBX", "registry": "EDCF"}
 
 
 def plan(exact: str = "") -> Plan:
-    """Return Table 5.1 as a plan for all variables."""
+    """Return Table 5.1 as a plan for all variables; those in `exact` are not randomized."""
     return Plan(tuple(_block(node, randomized=node not in exact) for node in STRUCTURE.nodes))
 
 
@@ -200,7 +200,7 @@ _CONFIDENTIAL = {"expenditure", "debt", "x1", "x2"}
 
 @dataclass(frozen=True)
 class Dataset:
-    """A synthetic table with relationships that masking must keep; `make` draws its rows."""
+    """A synthetic table with relationships that masking must preserve; `make` draws its rows."""
 
     name: str
     draw: Callable[[np.random.Generator, int], Columns]
@@ -217,7 +217,7 @@ class Dataset:
         return tuple(name for name in self.columns if name in _CONFIDENTIAL)
 
     def make(self, rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
-        """Return `records` rows drawn by a generator, or by one with the given seed."""
+        """Draw and return `records` rows, with a generator or a seed."""
         import pandas as pd
 
         return pd.DataFrame(self.draw(np.random.default_rng(rng), records))

@@ -1,4 +1,4 @@
-"""Results with a picture, drawn on axes; in a notebook as HTML that loads and runs nothing."""
+"""Display of results as pictures on axes and, in notebooks, as HTML that loads and runs nothing."""
 
 from __future__ import annotations
 
@@ -106,7 +106,6 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _cell(value: object) -> object:
-    """Return a cell for display: sets as their members, long text cut."""
     if isinstance(value, frozenset):
         value = ", ".join(sorted(map(str, value)))
     return short(value, _LONGEST) if isinstance(value, str) else value
@@ -120,10 +119,10 @@ _CATEGORY = "="
 
 
 def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ") -> Chart:
-    """Return a chart of a table's cells, one row each, with the count and its interval.
+    """Return a chart of a table's cells, one row per cell, with the count and its interval.
 
-    The thick line spans one standard error given these records on each side of the estimate, the
-    noise of randomization alone. The thin line is the interval against the population.
+    The thick line spans one standard error given these records, the error by randomization alone,
+    on each side of the estimate. The thin line is the interval against the population.
     """
     shown = frame.head(MOST)
     value = "share" if "share" in frame.columns else "count"

@@ -1,4 +1,4 @@
-"""`pramana study`, an analyst's commands: start jobs, watch them, fetch and use their models."""
+"""`pramana study`, an analyst's commands: start and watch jobs, fetch and use their models."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TimeoutOption = Annotated[
 
 @dataclass(frozen=True)
 class Way:
-    """The connection to a study that options and environment give."""
+    """The connection to a study, as given by options and environment variables."""
 
     access: Path | None
     miner: str | None
@@ -184,7 +184,9 @@ def run_command(
     ] = None,
     records: Annotated[
         str | None,
-        typer.Option(help="Records to use if owners differ: identical, common or any."),
+        typer.Option(
+            help=("Records to use if the owners have different records: identical, common or any.")
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -202,10 +204,10 @@ def run_command(
     timeout: TimeoutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Start a job, with the defaults of `pm.connect(...).study(...).run`.
+    """Start a job; the defaults are those of `pm.connect(...).study(...).run`.
 
-    Equal requests about the same reports give the same job. With --wait the command ends like
-    `watch`.
+    Equal requests about the same reports return the same job. With --wait, the command waits and
+    exits like `watch`.
     """
     from pramana.client.job import kinds, learner_of, spec_of
 
@@ -240,7 +242,7 @@ def watch(
 ) -> None:
     """Wait until a job is finished, and show its model. An interrupt does not cancel the job.
 
-    The exit code of a failed job is that of its error, of a cancelled job 4.
+    The exit code is that of the error if the job failed, and 4 if the job was cancelled.
     """
     with _study(context) as study:
         _watched(study.job(job), timeout, study, json=json)
@@ -276,7 +278,10 @@ def fetch(
     context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's id in `models`.")],
     out: Annotated[
-        Path | None, typer.Option(help="New file; by default MODEL.json, or the form's extension.")
+        Path | None,
+        typer.Option(
+            help=("New file; by default MODEL.json, or MODEL with the extension of the form.")
+        ),
     ] = None,
     form: Annotated[
         str,
@@ -309,7 +314,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="New file for the predictions.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Predict a class for local records: the model is fetched, and no record is sent."""
+    """Predict a class for local records. The command fetches the model and sends no record."""
     from tempfile import TemporaryDirectory
 
     from owner_agent.cli.reading import predict_by
@@ -329,7 +334,6 @@ def predict(
 
 @contextmanager
 def _study(context: typer.Context) -> Iterator[Study]:
-    """Open the study that options, access file and environment name."""
     from pramana.client.connecting import connect, require_same_miner
 
     known = context.find_object(Way)
@@ -350,7 +354,8 @@ def _study(context: typer.Context) -> Iterator[Study]:
     if file is not None:
         if known.miner is None and own and known.access is None:
             raise OptionError(
-                f"The token is not from {HERE}, so this file does not determine its miner.",
+                f"The token does not come from {HERE}, so it may belong to another miner than the"
+                " one in that file.",
                 where="miner",
                 remedy=f"Pass --miner, or --access {HERE} if the token belongs to that miner.",
             )
@@ -368,7 +373,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
 
 
 def _access(known: Way, *, has_token: bool) -> AccessFile | None:
-    """Return the access file; None if there is none, or if options give everything."""
+    """Return the access file; None if there is no file, or if the options make it unnecessary."""
     from pydantic import ValidationError
 
     from owner_agent.state.private_files import refuse_if_open_to_others
@@ -405,7 +410,6 @@ def _known_kind(kind: str, known: Mapping[str, Any]) -> str:
 
 
 def _options(message: Any) -> dict[str, dict[str, Any]]:
-    """Return the options of a kind: whether each is required, and its default."""
     from pydantic_core import to_jsonable_python
 
     return {
@@ -457,19 +461,20 @@ def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
     raise OptionError(
         f"Jobs of the kind {kind} have no option {name!r}{did_you_mean([name], known)}.",
         where=option,
-        remedy=f"Their options: {', '.join(known)}; `pramana study kinds {kind}` says more.",
+        remedy=(
+            f"Their options are {', '.join(known)}. `pramana study kinds {kind}` describes them."
+        ),
     )
 
 
 def _value(text: str, field: Any, *, whole: bool) -> Any:
-    """Return an option's value: JSON if the option accepts it, else the text."""
     from pydantic import TypeAdapter, ValidationError
 
     if text.startswith("@"):
         try:
             return json_text.loads(read_text(Path(text[1:])))
         except (OSError, ValueError):
-            raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from None
+            raise OptionError(f"The file {text[1:]} is not JSON.", where="set") from None
     try:
         values = [json_text.loads(text), text]
     except ValueError:
@@ -520,7 +525,6 @@ def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame's rows as JSON data; infinite and missing values become null."""
     written = frame.to_json(orient="records", date_format="iso")
     rows: list[dict[str, Any]] = json_text.loads(written)
     return rows
@@ -543,7 +547,6 @@ def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def _write_new(out: Path, content: bytes) -> str:
-    """Write a new file and return a message about it. Raises OptionError."""
     try:
         with out.open("xb") as file:
             file.write(content)

@@ -86,15 +86,26 @@ assert "typer" not in sys.modules and "rich" not in sys.modules
 
 
 @pytest.mark.slow
-def test_a_supervisor_of_jobs_loads_no_kind_and_no_learner():
-    """Those its workers' template loads; here they would be loaded once more."""
-    learning = ("miner_service.kinds", "pramana_core.learn.", "pramana_core.estimation")
-    script = LOOK + "import miner_service.jobs.supervisor"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    known = {name for name in ended.stdout.decode().split() if name.startswith(learning)}
-    shared = ("documents", "distributions", "options")
-    options = {"common", "networks", "networks.structure", *(f"common.{name}" for name in shared)}
-    assert known <= {f"pramana_core.learn.{name}" for name in options}
+def test_a_supervisor_of_jobs_loads_no_numerical_library(tmp_path):
+    """The template of its workers loads them; a second copy would only cost memory."""
+    script = f"""
+import sys
+from miner_service.cli.main import main
+sys.argv = ["program", "worker", "--data", {str(tmp_path)!r}]
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code, "there is no store here"
+assert "miner_service.jobs.supervisor" in sys.modules
+"""
+    assert loaded(script) <= LIGHT | {"sqlalchemy"}
+
+
+@pytest.mark.slow
+def test_the_service_loads_no_library_of_distributions():
+    """`scipy.stats` loads most of scipy: 40 MB for two functions of Student's distribution."""
+    script = "import miner_service.http.app; assert 'scipy.stats' not in sys.modules"
+    assert "scipy" in loaded("import sys;" + script)
 
 
 def test_importing_the_package_costs_at_most_two_and_a_half_times_numpy():

@@ -31,7 +31,7 @@ MOST = {
     "pramana_core": (16, 26),
     "owner_agent": (20, 5),
     "miner_service": (0, 0),
-    "pramana": (33, 4),
+    "pramana": (30, 4),
     "benchmarks": (4, 0),
     "pages": (68, 0),
 }

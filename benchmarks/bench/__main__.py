@@ -26,7 +26,8 @@ def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = 
     """Measure groups, show the ratios, and write `bench.json`.
 
     Raises:
-        Unreachable: a peer failed or is not installed; the other comparisons are measured.
+        Unreachable: a peer failed or is not installed; raised after the other comparisons were
+            measured.
     """
     kept = _named(read(out / "bench.json") if only else [])
     failures: list[str] = []
@@ -62,7 +63,6 @@ def _line(one: Result) -> str:
 
 
 def main() -> None:
-    """Run the bench from the command line."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--only", action="append", default=[], choices=list(GROUPS))
     reader.add_argument("--quick", action="store_true", help="a hundredth of the records")

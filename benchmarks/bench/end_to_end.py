@@ -1,4 +1,4 @@
-"""Waiting times of users: three owners and a miner as real processes, and the start of commands.
+"""Waiting times of users, for a study of three owners and for the start of commands.
 
 Three owners have eleven columns of the same people as CSV. Each publishes; the miner receives,
 seals, aligns, counts a table over all owners and grows a tree.
@@ -45,7 +45,7 @@ PEAKS = ("an owner's agent", "the miner", "the miner's jobs")
 
 
 def passages(bench: Bench) -> list[Comparison]:
-    """Compare the memory with its limit, and a large table with a smaller one."""
+    """Compare memory with its limit, and a large study with a smaller one."""
     small, large = bench.size(SMALL), bench.size(LARGE)
 
     @cache
@@ -83,7 +83,7 @@ def passages(bench: Bench) -> list[Comparison]:
 
 
 def pass_through(folder: Path, records: int) -> dict[str, float]:
-    """Run from tables to models; return the seconds, and the peak MiB of each of `PEAKS`."""
+    """Run a study; return the seconds, and the peak memory in MiB of each process in `PEAKS`."""
     folder.mkdir(parents=True)
     with miner(folder / "miner") as served, RestClient(served.url, served.token, None) as admin:
         sites = prepare(folder, served, admin, records)
@@ -109,7 +109,7 @@ def _models(admin: RestClient) -> None:
 
 
 def prepare(folder: Path, served: Served, admin: RestClient, records: int) -> list[Path]:
-    """Write the owners' tables, install keys and join; return their site files."""
+    """Write the owners' tables, install their keys and join the study; return the site files."""
     invitations = open_study(admin, STUDY, STUDY, list(OWNERS))
     linkage = write_secret(folder / "linkage.key", secrets.token_hex(32))
     sites = []
@@ -147,7 +147,7 @@ def prepare(folder: Path, served: Served, admin: RestClient, records: int) -> li
 
 
 def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, seed: int) -> None:
-    """Write an owner's columns of all people, in the owner's own order, chunk by chunk."""
+    """Write an owner's columns for all people, with the rows in the owner's own order."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
@@ -171,7 +171,6 @@ def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, s
 
 
 def _publish(site: Path) -> float:
-    """Publish as an owner; return the peak MiB."""
     words = ["-m", "owner_agent", "publish", "--yes", "--json", "--site", str(site)]
     with (site.parent / "output").open("wb") as output:
         process = subprocess.Popen([sys.executable, *words], stdout=output, stderr=output)  # noqa: S603
@@ -184,7 +183,6 @@ def _publish(site: Path) -> float:
 
 @contextmanager
 def _watching(process: int) -> Iterator[list[float]]:
-    """Watch the peak MiB of a process and its children until the context ends."""
     peak, ended = [0.0, 0.0], threading.Event()
 
     def look() -> None:
@@ -202,7 +200,6 @@ def _watching(process: int) -> Iterator[list[float]]:
 
 
 def _memory(process: int) -> float:
-    """Return the peak MiB of a process."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -227,7 +224,7 @@ STARTED: dict[str, tuple[str, ...]] = {
 
 
 def startup(bench: Bench) -> list[Comparison]:  # noqa: ARG001
-    """Start each command, and Python with numpy."""
+    """Compare the start of each command with the start of Python with numpy."""
     theirs = partial(_run, ("-c", "import numpy"))
     return [
         Comparison(name, "python -c 'import numpy'", partial(_run, words), theirs, rounds=9)

@@ -1,7 +1,7 @@
-"""Groups of comparisons with other libraries at the same work, on generated records.
+"""Groups of comparisons with other libraries that do the same work on generated records.
 
-Our code counts and learns from randomized records, a library from clean ones; the library's time to
-read its table is not counted.
+Our code counts and learns from randomized records, the other library from clean records. The time
+in which the other library reads its table is not measured.
 """
 
 from __future__ import annotations
@@ -36,24 +36,22 @@ FULLY = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=N
 
 
 def randomized(plan: Plan, clean: dict[str, Codes]) -> dict[str, Codes]:
-    """Return the reports of records, randomized by keyed draws in one thread."""
     records = len(next(iter(clean.values())))
     keys = np.frombuffer(np.random.default_rng(8).bytes(16 * records), dtype="V16")
     return Randomizer(plan, SECRETS, "study", threads=1).reports(keys, clean)
 
 
 def each(domain: Domain, p: float) -> Plan:
-    """Return the plan that changes each variable with probability p."""
     return Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain))
 
 
 def marginals_of(plan: Plan, columns: dict[str, Codes]) -> EstimatedMarginals:
-    """Return estimates without any counts yet."""
+    """Return an object that estimates counts from reports and has estimated none yet."""
     return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
 
 
 def joint_counts(bench: Bench) -> list[Comparison]:
-    """Count the table of 5 out of 20 columns, 600 cells."""
+    """Compare the counting of a table of 5 out of 20 columns, with 600 cells."""
     load()
     records, rng = bench.size(10_000_000), np.random.default_rng(1)
     sizes = (3, 4, 5, 2, 5) * 4
@@ -72,7 +70,7 @@ def joint_counts(bench: Bench) -> list[Comparison]:
 
 
 def randomizing(bench: Bench) -> list[Comparison]:
-    """Randomize a column of five categories; our draws are keyed and repeatable."""
+    """Compare the randomization of a column of five categories."""
     codes = np.random.default_rng(1).integers(0, 5, bench.size(1_000_000)).astype(np.uint8)
     plan = Plan((Block(Domain.of(v="abcde").variables, Symmetric.from_gamma(5, 9.0)),))
     given = {"folder": bench.saved(v=codes), "name": "v", "categories": 5, "gamma": 9.0}
@@ -89,7 +87,7 @@ def randomizing(bench: Bench) -> list[Comparison]:
 
 
 def networks(bench: Bench) -> list[Comparison]:
-    """Learn a structure of twenty four-valued variables in a given order."""
+    """Compare structure learning for twenty ordered variables of four categories."""
     network, order = _random_network(20, 4, np.random.default_rng(6))
     clean = network.sample(bench.size(1_000_000), np.random.default_rng(7))
     plan = each(network.domain, 0.1)
@@ -107,7 +105,7 @@ def networks(bench: Bench) -> list[Comparison]:
 
 
 def patterns(bench: Bench) -> list[Comparison]:
-    """Find frequent itemsets and grow trees of eleven variables, p = 0.3."""
+    """Compare the mining of itemsets and the growing of trees, for eleven variables and p = 0.3."""
     domain, clean = _survey(bench.size(1_000_000))
     plan = each(domain, 0.3)
     reports = randomized(plan, clean)
@@ -151,7 +149,6 @@ def patterns(bench: Bench) -> list[Comparison]:
 
 
 def _survey(records: int) -> tuple[Domain, dict[str, Codes]]:
-    """Draw records of three groups of people: eleven variables, thirty categories (Ma 7.1.4)."""
     rng = np.random.default_rng(1)
     sizes = (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
     domain = Domain.of(**{f"v{i}": [str(k) for k in range(s)] for i, s in enumerate(sizes)})

@@ -1,7 +1,7 @@
-"""Comparisons of two ways to do the same work: both run in turn, and the median ratio counts.
+"""Comparisons of two ways to do the same work, which run alternately; the median ratio counts.
 
-Absolute times depend on the machine and the hour; a ratio of runs in turn is more stable. A ratio
-is ours over theirs, so that less is better, whatever the unit.
+Absolute times depend on the machine and the hour; the ratio of alternate runs is more stable. A
+ratio is ours over theirs, so less is better, whatever the unit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENVIRONMENT = ROOT / ".venv-bench"
 
 
 class Spent(NamedTuple):
-    """Elapsed seconds, and seconds of processors."""
+    """Elapsed seconds, and processor seconds."""
 
     elapsed: float
     processor: float
@@ -38,20 +38,21 @@ Run: TypeAlias = Callable[[], object]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same work done by us and by another library.
+    """Work to be done by our code and by another library.
 
     Attributes:
         name: the work, with its size.
         reference: the other library and its method; name and reference together are unique.
-        ours: does the work once. Its result is ignored, unless it is a `Spent`, which replaces our
-            clock (for other processes that measure themselves), or `unit` is not seconds: then the
-            result is the measured number.
-        theirs: likewise.
+        ours: does the work once. If the result is a `Spent`, as from processes that measure their
+            own time, it replaces the measured time. If `unit` is not seconds, the result is the
+            measured number. Any other result is ignored.
+        theirs: does the same work with the other library; its result is used like that of `ours`.
         unit: the unit of both numbers.
         aim: the largest acceptable ratio.
         clock: processor seconds, which other processes on the machine disturb less; or elapsed
             seconds, if processes or disks do the work.
-        rounds: how often both run; with several rounds, both first run once unmeasured.
+        rounds: how often each side runs; with several rounds, each side first runs once without
+            measurement.
     """
 
     name: str
@@ -81,7 +82,6 @@ class Result:
 
     @property
     def missed(self) -> bool:
-        """Whether the ratio exceeds the aim."""
         return self.aim is not None and self.ratio > self.aim
 
 
@@ -129,23 +129,21 @@ def _short(number: float) -> float:
 
 
 def read(path: Path) -> list[Result]:
-    """Return the results in a file."""
     documents = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [Result(**one | {"spread": tuple(one["spread"])}) for one in documents]
 
 
 def write(path: Path, results: Sequence[Result]) -> None:
-    """Write results as a list of objects."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps([asdict(one) for one in results], indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
 class Bench(ExitStack):
-    """Data, sizes and peers of a group of comparisons; leaving the context stops the peers.
+    """The data, sizes and peers of a group of comparisons; leaving the context stops the peers.
 
     Args:
-        folder: an empty one, for data.
+        folder: an empty folder for data.
         quick: whether to use small data and few rounds, as a test that everything runs.
         environment: the peers' environment, which `make bench` creates.
     """
@@ -161,7 +159,7 @@ class Bench(ExitStack):
         return records // 100 if self.quick else records
 
     def label(self, records: int) -> str:
-        """Return `size` in the form for names of comparisons: 10k, 1M."""
+        """Return `size(records)` as written in names of comparisons, such as 10k or 1M."""
         size = self.size(records)
         return f"{size // 1_000_000}M" if size % 1_000_000 == 0 else f"{size // 1000}k"
 
@@ -174,16 +172,16 @@ class Bench(ExitStack):
         return str(place)
 
     def peer(self, function: str, **arguments: Any) -> Peer:
-        """Return a peer that works in its own process, in one thread."""
+        """Return a peer that runs a function of `bench_peers` in its own process, in one thread."""
         peer = Peer(self._environment, function, arguments)
         self.callback(peer.end)
         return peer
 
 
 class Peer:
-    """A peer: a call does its work once and returns the seconds in the peer's process.
+    """Another library in its own process; a call does the work once and returns the time spent.
 
-    The process starts and prepares at the first call.
+    The first call starts the process and prepares its data.
     """
 
     def __init__(self, environment: Path, function: str, arguments: Mapping[str, Any]):
@@ -193,7 +191,6 @@ class Peer:
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self) -> Spent:
-        """Do the work once."""
         if self._process is None:
             self._process = self._start()
             self._ask(prepare=self._function, arguments=self._arguments)
@@ -204,7 +201,7 @@ class Peer:
         python = self._environment / "bin" / "python"
         if not python.exists():
             raise NotInstalled(
-                f"Peers are not installed in {self._environment}.",
+                f"The other libraries (peers) are not installed in {self._environment}.",
                 remedy="Run `make bench`, which installs them.",
             )
         names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")

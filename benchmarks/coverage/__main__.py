@@ -43,7 +43,7 @@ def _piece(work: tuple[int, int, int]) -> Coverage:
 
 
 def _all(places: list[int], repetitions: int) -> dict[int, Coverage]:
-    """Repeat settings on all cores, a few repetitions at a time."""
+    """Repeat settings on all cores, a few repetitions at a time; return the coverage by setting."""
     work = [
         (place, begin, min(begin + _PIECE, repetitions))
         for place in places
@@ -80,7 +80,6 @@ def main() -> None:
 
 
 def _record(counted: list[CoverageResult]) -> None:
-    """Store the results, remove results of unknown settings, and write the page."""
     kept = [CoverageResult(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
     known = {(one.name, one.where, one.seed): one for one in [*kept, *counted]}
     listed = [known[key] for s in ALL if (key := (s.name, s.where, s.seed)) in known]

@@ -1,4 +1,4 @@
-"""Cells of tables, tests of independence, parameters of networks, regressions of masked records."""
+"""Coverage for cells of tables, independence, parameters of networks, and masked records."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def tables(
 
 
 def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
-    """Return a repetition that tests a true independence: an interval from the level up."""
+    """Return a repetition that tests a true independence and succeeds if it is not rejected."""
     first, second, *given = plan.domain.names
 
     def repeat(rng: np.random.Generator) -> Interval:
@@ -121,7 +121,6 @@ def parameters(
 
 
 def _conditional(node: str, parents: tuple[str, ...]) -> Numbers:
-    """Return the conditional probabilities of a node under the law, its categories last."""
     wanted = [*parents, node]
     kept = [name for name in _DOMAIN.names if name in wanted]
     gone = tuple(i for i, name in enumerate(_DOMAIN.names) if name not in wanted)
@@ -213,7 +212,6 @@ _BEND = np.array([-1.0, 0.5])
 
 
 def _fit(y: Numbers, *columns: Numbers) -> tuple[Numbers, Numbers]:
-    """Return least squares of y on columns, the constant first, and the stated variances."""
     design = np.column_stack([np.ones(len(y)), *columns])
     inverse = np.linalg.inv(design.T @ design)
     slopes = inverse @ design.T @ y
@@ -234,7 +232,6 @@ def _linear_truth() -> Numbers:
 
 
 def _linear_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
-    """Return the estimates and variances of regressions of Y on S, of S on Y and of Y on Y."""
     y1, y2, s1, s2 = y[:, 0], y[:, 1], s[:, 0], s[:, 1]
     wanted = (
         (_mean(y1), [0]),
@@ -287,7 +284,7 @@ _LAWS = {
 
 
 def masked_intervals(rng: np.random.Generator, method: Method, law: str, n: int) -> Interval:
-    """Draw a table, mask it and analyse the masked records as true ones."""
+    """Draw a table, mask it, and analyse the masked records as if they were true ones."""
     draw, analyses, truth = _LAWS[law]
     s, x = draw(rng, n)
     low, high = [], []

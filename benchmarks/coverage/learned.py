@@ -1,4 +1,4 @@
-"""Intervals of learned models: supports and rules, trees, weights of classifiers."""
+"""Coverage for learned models: supports and rules, trees, and weights of classifiers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LEAST, _FREQUENT = 1e-9, 0.05
 
 
 def rules(records: int, rng: np.random.Generator) -> Interval:
-    """Mine reports of the Titanic's passengers once: measures of the frequent rules."""
+    """Mine reports of the Titanic's passengers once; return the intervals of rules' measures."""
     domain, law = _titanic()
     marginals = estimated(_designed(records), law, records, rng, estimator="pooled")
     options = RuleOptions(_LEAST, against="population", max_length=3)
@@ -64,7 +64,6 @@ def rules(records: int, rng: np.random.Generator) -> Interval:
 def _parts(
     domain: Domain, law: Numbers, items: Sequence[Item], lengths: Sequence[int]
 ) -> Iterator[tuple[tuple[Item, ...], tuple[Item, ...]]]:
-    """Yield antecedents and consequents of the frequent itemsets."""
     for length in lengths:
         for whole in itertools.combinations(items, length):
             several = len({name for name, _ in whole}) == length
@@ -82,7 +81,6 @@ def _share(domain: Domain, law: Numbers, items: Sequence[Item]) -> float:
 
 @cache
 def _titanic() -> tuple[Domain, Numbers]:
-    """Return the domain of the public table, and the shares of its cells."""
     frame = pm.example("titanic")
     domain = Domain.of(**{str(column): sorted(frame[column].unique()) for column in frame})
     law = np.zeros(domain.shape)
@@ -97,7 +95,7 @@ def _designed(records: int) -> Plan:
 
 
 def supports(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
-    """Return intervals of the supports of all itemsets of one category of each variable."""
+    """Return the intervals of the supports of all itemsets with one category of each variable."""
     marginals = estimated(plan, law, records, rng)
     domain = plan.domain
     items = tuple((v.name, code) for v in domain for code in range(v.size))
@@ -109,7 +107,6 @@ def supports(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -
 
 
 def _grouped() -> Plan:
-    """Return a plan of two variables, changed within groups of their nine cells, and a third."""
     a, b, c = (Variable(name, ("0", "1", "2")) for name in "abc")
     within = Grouped.from_probability(((0, 1, 2), (3, 4, 5, 6), (7, 8)), 0.4)
     return Plan((Block((a, b), within), Block((c,), Symmetric.from_probability(3, 0.4))))
@@ -157,7 +154,6 @@ def _randomized(p: float) -> Plan:
 
 
 def _leaves(node: Node, given: dict[str, int]) -> Iterator[tuple[dict[str, int], Node]]:
-    """Yield the leaves with the conditions on their paths."""
     if node.split is None:
         yield given, node
     for code, child in enumerate(node.children):
@@ -166,7 +162,7 @@ def _leaves(node: Node, given: dict[str, int]) -> Iterator[tuple[dict[str, int],
 
 
 def leaf(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Return the shares of the classes in a random leaf of a tree of at most two questions."""
+    """Return the intervals of the class shares in a random leaf of a tree of depth two at most."""
     law = _tree_law(1.0)
     marginals = estimated(_randomized(p), law, records, rng)
     tree = learn_tree(marginals, "y", None, TreeOptions(max_depth=2))
@@ -177,7 +173,6 @@ def leaf(p: float, records: int, rng: np.random.Generator) -> Interval:
 
 
 def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
-    """Return the law of the records with given categories, whose axes have length 1."""
     places = tuple(
         slice(given[v.name], given[v.name] + 1) if v.name in given else slice(None) for v in _DOMAIN
     )
@@ -186,7 +181,7 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
 
 
 def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Return the information of the first question, whether or not a test would accept it."""
+    """Return the interval of the first split's gain, even if a test would reject the split."""
     law = _tree_law(1.0)
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     marginals = estimated(_randomized(p), law, records, rng)
@@ -197,7 +192,6 @@ def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
 
 
 def _information(law: Numbers, attribute: str) -> float:
-    """Return an attribute's information about y, in bits."""
     gone = tuple(axis for axis, v in enumerate(_DOMAIN) if v.name not in (attribute, "y"))
     table = law.sum(axis=gone)
     chance = np.outer(table.sum(axis=1), table.sum(axis=0))
@@ -227,9 +221,10 @@ CLASS, SIZES = "class", (3, 2, 4)
 
 @cache
 def law() -> tuple[Domain, Numbers]:
-    """Return a law of features of these sizes and a class of two that no plane predicts well.
+    """Return a joint distribution of features and of a binary class that no plane predicts well.
 
-    The feature of four categories has numbers, 0 to 3 squared; the others become indicators.
+    The feature of four categories is numeric, with the squares of 0 to 3; the others become
+    indicators.
     """
     variables = [
         Variable(f"x{k + 1}", tuple("0123"[:size]), (0.0, 1.0, 4.0, 9.0) if size == 4 else None)
@@ -249,7 +244,6 @@ def law() -> tuple[Domain, Numbers]:
 
 @cache
 def _true_weights() -> Numbers:
-    """Return the weights of the population, from 100,000 records with cells in exact proportion."""
     domain, shares = law()
     cells = np.repeat(np.arange(shares.size), np.rint(100_000 * shares.ravel()).astype(np.int64))
     axes = np.unravel_index(cells, shares.shape)
@@ -260,7 +254,7 @@ def _true_weights() -> Numbers:
 
 
 def weights(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Learn once from features changed with probability p; NaN for a missing interval."""
+    """Learn once; return the intervals of the weights, NaN if missing."""
     domain, shares = law()
     wanted = _true_weights()
     channels = [Symmetric.from_probability(v.size, p) for v in domain.variables[:-1]]

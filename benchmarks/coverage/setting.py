@@ -1,4 +1,4 @@
-"""Small studies to repeat: laws, plans and draws, the coverage of their intervals, and the page."""
+"""Small studies to repeat, the coverage of their intervals, and the page about the coverage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALLOWED = (0.93, 0.97)
 class Interval:
     """The intervals of one repetition, and the true values.
 
-    All three arrays have one length, the same in each repetition. NaN limits: no interval was
+    All three arrays have the same length in each repetition. Limits are NaN if no interval was
     printed.
     """
 
@@ -46,9 +46,9 @@ class Setting:
         where: the count of records, the channels and the law, for the table's second column.
         seed: repetition i draws from `default_rng([seed, i])`.
         repeat: one repetition, by the product's own code.
-        below: the greatest mean coverage allowed; 1 for conservative intervals.
-        why: the reason why they are conservative.
-        worst: the least coverage allowed of a single interval, up to chance.
+        below: the largest mean coverage allowed; 1 for conservative intervals.
+        why: the reason why the intervals are conservative.
+        worst: the smallest coverage allowed for a single interval, within the error of chance.
         short: the count of repetitions in CI, which take a few seconds.
     """
 
@@ -71,7 +71,7 @@ class Coverage:
     high: Numbers
 
     def narrowed(self, factor: float) -> Coverage:
-        """Return intervals of another width around the same middle, as a negative control.
+        """Return the intervals with their widths multiplied by `factor`, as a negative control.
 
         Infinite intervals stay unchanged.
         """
@@ -106,25 +106,24 @@ class Coverage:
 
     @property
     def too_low(self) -> float:
-        """How often an interval lies wholly below the truth."""
+        """The share of the intervals that lie wholly below the truth."""
         return float((self.high < self.truth).sum() / max(self.printed.sum(), 1))
 
     @property
     def too_high(self) -> float:
-        """How often an interval lies wholly above the truth."""
+        """The share of the intervals that lie wholly above the truth."""
         return float((self.low > self.truth).sum() / max(self.printed.sum(), 1))
 
     @property
     def error(self) -> float:
-        """The standard error of `mean`: repetitions are independent, intervals of one repetition
-        are not."""
+        """The standard error of `mean`, which treats only repetitions as independent."""
         share = self.holds.sum(axis=1) - self.mean * self.printed.sum(axis=1)
         return float(np.sqrt(np.square(share).sum()) / max(self.printed.sum(), 1))
 
 
 @dataclass(frozen=True)
 class CoverageResult:
-    """The coverage of a setting: a line of benchmarks/coverage/results.json."""
+    """The coverage of a setting, as stored in a line of benchmarks/coverage/results.json."""
 
     name: str
     where: str
@@ -140,7 +139,6 @@ class CoverageResult:
 
     @classmethod
     def of(cls, setting: Setting, found: Coverage) -> CoverageResult:
-        """Return the result of a setting from its intervals."""
         return cls(
             setting.name,
             setting.where,
@@ -157,7 +155,7 @@ class CoverageResult:
 
 
 def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
-    """Run the repetitions of a setting with these indices."""
+    """Run the repetitions with these indices, and return their coverage."""
     found = [setting.repeat(np.random.default_rng([setting.seed, i])) for i in repetitions]
     stacked = [
         np.array([np.atleast_1d(np.asarray(getattr(one, part), dtype=float)) for one in found])
@@ -171,7 +169,7 @@ def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
 def records_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> dict[str, Codes]:
-    """Draw true records from a joint law over the plan's variables, in its domain's order."""
+    """Draw true records from a law, whose axes are the plan's variables in order."""
     domain = plan.domain
     cells = rng.choice(law.size, records, p=law.ravel() / law.sum())
     codes = np.unravel_index(cells, domain.shape)
@@ -201,7 +199,6 @@ def estimated(
 
 
 def _randomized(channel: Transition, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw a report for each record from the row of its true cell."""
     chances = channel.apply(np.eye(channel.shape[0]), 1)
     limits = np.cumsum(chances, axis=1)
     limits[:, -1] = 1.0
@@ -217,7 +214,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
 
 def row(found: CoverageResult) -> str:
-    """Return one line of the table."""
     cells = (
         found.name,
         found.where,
@@ -232,7 +228,7 @@ def row(found: CoverageResult) -> str:
 
 
 def page(results: Sequence[CoverageResult]) -> str:
-    """Return the whole page: the table, and reasons for wide intervals."""
+    """Return the text of the page: the table, and reasons why some intervals are wide."""
     from jinja2 import Template
 
     template = Template(
@@ -248,12 +244,12 @@ def page(results: Sequence[CoverageResult]) -> str:
 
 
 def domain_of(*sizes: int) -> Domain:
-    """Return variables a, b, ... with these counts of categories."""
+    """Return a domain of variables a, b, ... with these counts of categories."""
     return Domain.of(**{name: "stuvwxyz"[:k] for name, k in zip("abcdef", sizes, strict=False)})
 
 
 def interacting(domain: Domain, strength: float, order: int = 2, seed: int = 5) -> Numbers:
-    """Return a law with effects of all sets of up to `order` variables, normal on the log scale."""
+    """Return a law with random log-scale effects for each set of up to `order` variables."""
     rng = np.random.default_rng(seed)
     height = np.zeros(domain.shape)
     axes = range(len(domain))
@@ -266,7 +262,7 @@ def interacting(domain: Domain, strength: float, order: int = 2, seed: int = 5) 
 
 
 def parity(domain: Domain, kept: float = 0.95) -> Numbers:
-    """Return a law of bits whose third is mostly the parity of the first two."""
+    """Return a law of bits in which the third is usually the parity of the first two."""
     first, second, third, *_ = np.indices(domain.shape)
     law = np.where(first ^ second == third, kept, 1 - kept)
     return np.asarray(law / law.sum(), dtype=np.float64)
@@ -291,7 +287,7 @@ def columns(domain: Domain, p: float) -> Plan:
 
 
 def sampled(domain: Domain, sets: Sequence[Sequence[int]], gamma: float) -> Plan:
-    """Return a plan by which each record reports one of some sets of variables."""
+    """Return a plan by which each record reports one of the given sets of variables."""
     choices = tuple(
         Choice(
             tuple(axes),

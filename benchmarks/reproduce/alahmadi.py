@@ -1,4 +1,4 @@
-"""AlAhmadi: relationships in true records and in records masked by every method, side by side.
+"""AlAhmadi: relationships in true records, compared with those in records masked by every method.
 
 A relationship is a conditional expectation (AlAhmadi III.1): E(X1 | S), E(X1 | X2), E(X1 | S, X2).
 A method keeps it if the masked records give the same expectation at the true records' values.
@@ -43,7 +43,7 @@ QUICK_RECORDS = 400
 def versions(
     s: MixedTable, x: MixedTable, setting: Setting, stream: str
 ) -> Iterator[tuple[str, MixedTable | None, str]]:
-    """Yield each method with the table it masked by its own draws, or with its refusal."""
+    """Yield each method with the table that it masked, or with None and the reason for failure."""
     methods = QUICK if setting.quick else tuple(METHODS)
     for name in setting.steps(methods):
         try:
@@ -71,7 +71,7 @@ def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
 
 @dataclass(frozen=True)
 class Relation:
-    """E(target | S if `given_s`, and the confidential columns `given`), numbered from 1."""
+    """E(X_target | the columns of X in `given`, and S if `given_s`); columns count from 1."""
 
     target: int
     given: tuple[int, ...] = ()
@@ -97,9 +97,10 @@ SIX = (
 
 
 class PreservedRelation(NamedTuple):
-    """Fitted expectations of true records, and of masked ones at the true records' values.
+    """Predictions at the true records' values, by a fit to true records and by a fit to masked
+    ones.
 
-    Slope and R^2 are of the regression of the latter on the former: 1 if the relationship is kept.
+    Slope and R^2 come from regressing `masked` on `true`; both are 1 if the relationship is kept.
     """
 
     true: Floats
@@ -109,7 +110,7 @@ class PreservedRelation(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Slope and R^2 for a picture; a slope that rounds to 0 has no sign."""
+        """Slope and R^2 as text for a picture; a slope that rounds to 0 has no sign."""
         slope = abs(self.slope) if abs(self.slope) < TINY else self.slope
         return f"{slope:.2f}, {self.r_squared:.2f}"
 
@@ -117,7 +118,7 @@ class PreservedRelation(NamedTuple):
 def kept(
     relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
-    """Compare a relationship in masked records with the true one, both fitted by kernels."""
+    """Compare a relationship in masked and in true records, both fitted by kernels."""
     shown = design_of(s).matrix if relation.given_s else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
     features, models = [], []
@@ -130,7 +131,7 @@ def kept(
 
 
 def compared(true: Floats, masked: Floats) -> tuple[float, float]:
-    """Return slope and R^2 of the regression of masked fitted values on the true ones."""
+    """Return slope and R^2 of the regression of masked on true fitted values."""
     if not np.ptp(masked):
         return 0.0, 0.0
     found = stats.linregress(true, masked)
@@ -138,7 +139,6 @@ def compared(true: Floats, masked: Floats) -> tuple[float, float]:
 
 
 def height(rows: int) -> float:
-    """Return the height in inches of a grid with `rows` rows."""
     return 1.1 + 1.32 * rows
 
 
@@ -203,7 +203,6 @@ def _clusters(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def _drawn(shape: str, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    """Draw S, then X from S and noise."""
     if shape == "three clusters":
         return _clusters(rng, n)
     s = rng.uniform(-2.0, 2.0, n) if shape == "U shape" else rng.standard_normal(n)
@@ -386,7 +385,7 @@ _QUICK_DATA = (STORE, "NM.02")
 
 
 def run_methods(setting: Setting) -> Result:
-    """Mask each table by every method; measure kept relationships and the snooper's gain."""
+    """Mask each table by every method; measure how useful and how revealing the results are."""
     chosen = _QUICK_DATA if setting.quick else _DATA
     rows = []
     for index, name in enumerate(chosen):
@@ -408,7 +407,6 @@ def run_methods(setting: Setting) -> Result:
 
 
 def _numbers(s: MixedTable, measures: Measures) -> dict[str, float]:
-    """Return the numbers shown for a masked table: means over its columns."""
     by_s = f"given {', '.join(s.names)}"
     found = {
         name: [m.value for m in measures.named(name) if m.about.endswith(by_s) or name == _GAIN]
@@ -432,7 +430,6 @@ def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
 
 
 def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
-    """Draw numbers in cells, darker the farther they are from the ideal."""
     low, high = _SCALES[scale]
     values = numbers.to_numpy(dtype=float)
     off = np.clip(np.abs(values - _BEST[scale]) / (high - low), 0, 1)

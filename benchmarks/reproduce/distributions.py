@@ -1,4 +1,4 @@
-"""Ma's two distributions: table 2.1 of two variables, and the two triangles (2.5 and 3.3)."""
+"""Ma's two distributions: table 2.1 of two variables, and a density of two triangles (2.5, 3.3)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ GRANULARITY = 0.25
 
 
 def density(x: Tensor) -> Tensor:
-    """Return the density at points: two triangles, each with half of [0, 24] and half the mass."""
+    """Return the density at points: two triangles, each over half of [0, 24] with half the mass."""
     quarter = SUPPORT / 4
     height = 1 / (2 * quarter)
     from_peak = np.minimum(np.abs(x - quarter), np.abs(x - 3 * quarter))
@@ -65,12 +65,12 @@ def triangle_sample(records: int, rng: np.random.Generator) -> Tensor:
 
 
 def discretize(values: Tensor) -> Discretization:
-    """Group values by MGAS with the paper's minimum count and granularity."""
+    """Group values by the paper's algorithm MGAS, with its minimum count and granularity."""
     return mgas(values, minimum_count=MINIMUM_COUNT, granularity=GRANULARITY)
 
 
 def triangle_plan(groups: Discretization, keep: float) -> Plan:
-    """Return the plan that keeps a group's index with probability `keep`, else draws another."""
+    """Return the plan that keeps a group with probability `keep` and else reports another group."""
     channel = Symmetric.from_probability(groups.size, 1 - keep)
     return Plan((Block((Variable("X", groups.labels),), channel),))
 
@@ -81,7 +81,7 @@ def codes(groups: Discretization, values: Tensor) -> dict[str, Codes]:
 
 
 def edges(groups: Discretization) -> Tensor:
-    """Return the k + 1 ends of the intervals; the outer ones are the ends of the support."""
+    """Return the k + 1 ends of the intervals, from one end of the support to the other."""
     return np.array([0.0, *groups.cuts, SUPPORT])
 
 
@@ -95,7 +95,7 @@ _MIDPOINTS = 2048
 
 
 def l1_distance(groups: Discretization, counts: Tensor) -> float:
-    """Return the integral of |f - f^| by midpoints, f^ being constant on intervals (Ma 3.2.1)."""
+    """Return the integral of |f - f^| by the midpoint rule (Ma 3.2.1)."""
     ends = edges(groups)
     step = np.diff(ends)[:, None] / _MIDPOINTS
     values = density(ends[:-1, None] + step * (np.arange(_MIDPOINTS) + 0.5))

@@ -1,6 +1,7 @@
-"""The input and the result of an experiment, and common parts: curves and claims.
+"""The input and the result of an experiment, and shared functions for curves and claims.
 
-An experiment is a function of a `Setting` that `experiments.toml` names. It writes no files.
+An experiment is a function that takes a `Setting` and is listed in `experiments.toml`. It writes no
+files.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ T = TypeVar("T")
 
 
 class Claim(NamedTuple):
-    """A sentence that compares a result with the paper, and whether the two agree.
+    """A sentence that compares a result with the paper's, and whether the two agree.
 
-    `agrees` is computed; it is None if the paper has no such result and the sentence only reports.
+    `agrees` is None if the paper has no such result and the sentence only reports ours.
     """
 
     text: str
@@ -41,7 +42,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """The input of every experiment: seed, folder of public tables, extent, progress.
+    """The input of every experiment: seed, folder of public tables, extent and progress callback.
 
     Raises:
         OptionError: the seed is negative, or `data` is not a folder.
@@ -57,14 +58,13 @@ class Setting:
             raise OptionError(
                 f"seed must be 0 or more, not {self.seed}.",
                 where="--seed",
-                remedy="Give 0 or a positive number.",
+                remedy="Pass 0 or a positive number.",
             )
         if self.data is not None and not self.data.is_dir():
             raise _no_data(f"The folder {self.data} does not exist.")
 
     def rng(self, *stream: float | str) -> np.random.Generator:
-        """Return the generator of a named stream, so that experiments do not affect each other's
-        draws."""
+        """Return the generator of a named stream, which is independent of other streams."""
         label = "/".join(str(part) for part in stream)
         return np.random.default_rng([self.seed, *label.encode()])
 
@@ -76,13 +76,13 @@ class Setting:
             self.progress(done / len(parts))
 
     def part(self, low: float, high: float) -> Setting:
-        """Return the setting of a part of the work, whose progress runs from low to high."""
+        """Return this setting for the part of the work from `low` to `high` of the progress."""
         return replace(self, progress=lambda share: self.progress(low + (high - low) * share))
 
     def file(self, name: str) -> Path:
-        """Return the path of a table in the data folder. Raises OptionError: it is missing."""
+        """Return the path of a table in the data folder. Raises OptionError if it is missing."""
         if self.data is None:
-            raise _no_data(f"The table {name} is needed.")
+            raise _no_data(f"This experiment needs the table {name}.")
         if not (self.data / name).is_file():
             raise _no_data(f"The folder {self.data} has no file {name}.")
         return self.data / name
@@ -101,9 +101,10 @@ class Result:
     Args:
         tables: data frames by name; they become CSV files.
         findings: the checked claims, in the order of the report.
-        draw: a function of a figure 10 inches wide, and the tables; title and source are added.
+        draw: a function that draws on a figure 10 inches wide, given the tables; the title and the
+            source are added later.
         height: the figure's height in inches.
-        facts: further single values, JSON values by name.
+        facts: further results that are single values, as JSON values by name.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -121,7 +122,6 @@ class Result:
         object.__setattr__(self, "findings", tuple(found))
 
     def picture(self, figure: Figure) -> None:
-        """Draw the picture."""
         self.draw(figure, *self.tables.values())
 
 
@@ -138,14 +138,14 @@ class Experiment:
 
 
 def where(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
-    """Return the rows with these values in the columns of these names."""
+    """Return the rows that have the given values in the columns named by the arguments."""
     for name, value in wanted.items():
         table = table[table[name] == value]
     return table
 
 
 def plausible(statistic: float, degrees: int) -> tuple[bool, float, float]:
-    """Return whether a chi-square statistic is within the 99.9 % limits, and the limits."""
+    """Return whether a chi-square statistic is within its 99.9 % limits, then the two limits."""
     low, high = (float(stats.chi2.ppf(q, degrees)) for q in (0.0005, 0.9995))
     return low <= statistic <= high, low, high
 
@@ -171,7 +171,7 @@ def bars(
     label: str,
     **how: Any,
 ) -> None:
-    """Draw a curve with a mark and a bar at each point; `how` goes to matplotlib's `errorbar`."""
+    """Draw a curve with a mark and an error bar at each point."""
     colour, marker, dash = look
     how = {"markersize": 5, "elinewidth": 1} | how
     axis.errorbar(x, y, error, color=colour, marker=marker, linestyle=dash, label=label, **how)
@@ -191,8 +191,9 @@ def curves(
 ) -> None:
     """Draw a curve of column y over x for each value of `by`, in a tidy frame.
 
-    `error` is the column of half the bars' lengths. `looks` orders the curves (default: the rows'
-    order). `label` formats the value for the legend; `how` goes to matplotlib's `errorbar`.
+    `error` is the column with half the length of each bar. `looks` sets the order of the curves, by
+    default that of the rows. `label` formats the value of `by` for the legend; `how` is passed to
+    matplotlib's `errorbar`.
     """
     looks = looks or dict(zip(dict.fromkeys(rows[by]), LOOKS, strict=False))
     for name, look in looks.items():
@@ -214,7 +215,7 @@ ACCURATE = 0.10
 
 
 def accurate(title: str, estimate: Tensor, truth: Tensor) -> Claim:
-    """Check the paper's word "accurate" by the share of records counted in a wrong cell."""
+    """Check the claim "accurate" by the share of records that the estimate misplaces."""
     moved = float(np.abs(estimate - truth).sum() / truth.sum()) / 2
     return Claim(
         f"The paper calls the estimates accurate. The {title} estimate misplaces"

@@ -1,4 +1,4 @@
-"""FRAPP: its tables, their frequent itemsets, and matrices (Agrawal and Haritsa, 2005).
+"""FRAPP (Agrawal and Haritsa, 2005): tables, their frequent itemsets, and transition matrices.
 
 Table 3 counts the frequent itemsets. Figures 1 and 2 show their errors under each mechanism, figure
 3 varies RAN-GD's alpha, and figure 4 shows condition numbers.
@@ -82,13 +82,13 @@ def health(setting: Setting) -> TrueRecords:
 
 
 def frequent(records: TrueRecords) -> Supports:
-    """Return the truly frequent itemsets with their supports, over all categories as items."""
+    """Return the truly frequent itemsets with their supports; every category is an item."""
     exact = EstimatedMarginals(records.counts(), Plan.unrandomized(records.domain))
     return chosen(mine_itemsets(exact, items_of(records.domain), RuleOptions(MINIMUM)))
 
 
 def run_table_3(setting: Setting) -> Result:
-    """Count frequent itemsets under both readings of the intervals and compare with the table."""
+    """Count frequent itemsets with intervals closed on either side, and compare with the table."""
     left, right = census(setting), census(setting, closed="right")
     printed = PRINTED_CENSUS
     table = pd.DataFrame({"length": np.arange(len(printed)) + 1, "printed": printed})
@@ -111,7 +111,7 @@ def run_table_3(setting: Setting) -> Result:
 
 
 def by_length(itemsets: Supports, printed: tuple[int, ...]) -> Iterator[Claim]:
-    """Compare the counts of frequent itemsets with the printed ones, length by length."""
+    """Compare the count of frequent itemsets of each length with the printed count."""
     lengths = Counter(map(len, itemsets))
     for length, wanted in enumerate(printed, 1):
         yield Claim(
@@ -164,7 +164,7 @@ class Mechanism:
 
 
 def demands(domain: Domain) -> Requirements:
-    """Return FRAPP's demand: no record's report amplifies by more than 19."""
+    """Return FRAPP's requirement that the amplification of a whole record is at most 19."""
     return Requirements(domain, GAMMA)
 
 
@@ -174,7 +174,7 @@ def det_gd(domain: Domain) -> Mechanism:
 
 
 def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
-    """Return the four mechanisms of FRAPP 7, and cut and paste also with the printed rho."""
+    """Return the four mechanisms of FRAPP 7, and a fifth: cut and paste with the printed rho."""
     needs = demands(domain)
     pasted = CutAndPaste.from_probability(domain.shape, CUT, RHO)
     return (
@@ -189,7 +189,7 @@ def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
 def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism, str]:
     """Return the designer's choice for itemsets of all lengths, with the name of its family.
 
-    The designer has not seen the data.
+    The designer does not use the data.
     """
     wanted = goal(domain, "itemsets", length=len(domain), minimum_support=MINIMUM)
     found = find_design(
@@ -203,7 +203,7 @@ def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism
 def measure(
     setting: Setting, label: str, records: TrueRecords, mechanisms: Sequence[Mechanism]
 ) -> pd.DataFrame:
-    """Randomize and mine records under every mechanism, several times."""
+    """Randomize and mine records repeatedly under every mechanism; return each run's errors."""
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = SeededOwner.of(label, setting.seed, records.size)
     truth = frequent(records)
@@ -227,8 +227,8 @@ def one_run(
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return means and their standard errors of every measure by mechanism and length.
 
-    The support error is over the runs that correctly find an itemset. It is NaN without such a run,
-    and the standard error is NaN with fewer than two.
+    The support error is averaged over the runs that correctly find an itemset. It is NaN if no run
+    does, and its standard error is NaN with fewer than two such runs.
     """
     groups = runs.groupby(["mechanism", "length"], sort=False)
     made = groups.agg(frequent=("frequent", "first"), found=("found", "mean"))
@@ -239,7 +239,6 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_measure(means: pd.DataFrame, name: str) -> dict[str, dict[int, float]]:
-    """Return a mechanism's measures, each by length."""
     own = means[means["mechanism"] == name].set_index("length").drop(columns="mechanism")
     return {
         str(column): dict(zip(own.index.tolist(), own[column].tolist(), strict=True))
@@ -270,13 +269,13 @@ def _claims(
         found = _by_measure(means, rival)["support_error"]
         errors = {k: e for k, e in found.items() if not math.isnan(e)}
         if not errors:
-            yield Claim(f"{rival} correctly finds no itemset at all.")
+            yield Claim(f"{rival} does not find any frequent itemset.")
             continue
         first, last = min(errors), max(errors)
         yield Claim(  # 7.1: we ask for a factor of ten
-            f"The paper says that {rival} degrades drastically with the length: its support error"
-            f" goes from {errors[first]:,.0f} % at length {first} to {errors[last]:,.0f} % at"
-            f" length {last}.",
+            f"The paper says that {rival} degrades drastically with the length of itemsets: its"
+            f" support error goes from {errors[first]:,.0f} % at length {first} to"
+            f" {errors[last]:,.0f} % at length {last}.",
             errors[last] >= 10 * errors[first],
         )
     for rival, printed in (("MASK", mask_finds), ("C&P", CUT)):
@@ -364,7 +363,7 @@ _NOISE = 1e-3
 
 
 def run_3(setting: Setting) -> Result:
-    """Compute the range of the posteriors and measure the support error at every alpha."""
+    """Compute the range of posterior beliefs, and measure the support error, at every alpha."""
     survey = census(setting)
     ranges = posteriors(survey.domain, 11 if setting.quick else 41)
     errors = _alpha_errors(setting, survey)
@@ -381,7 +380,7 @@ def random_channel(domain: Domain, share: float) -> RandomSymmetric:
 
 
 def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
-    """Return by alpha the range of posteriors of records' own matrices, and the miner's posterior.
+    """Return by alpha the range of posteriors given the records' own matrices, and the miner's.
 
     The miner averages over all matrices that a record may have had.
     """
@@ -397,7 +396,6 @@ def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
 
 
 def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
-    """Return the support error of itemsets of four by alpha and run; alpha NaN is DET-GD."""
     runs, steps = (QUICK_RUNS, 3) if setting.quick else (RUNS, 11)
     owner = SeededOwner.of("frapp-3", setting.seed, survey.size)
     truth, block = frequent(survey), tuple(survey.domain)
@@ -416,7 +414,6 @@ def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
 
 
 def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
-    """ "RAN-GD does not deviate much from the deterministic case over the entire range" (7.1)."""
     groups = errors.groupby("alpha_share", dropna=False)["support_error"]
     p_value = float(stats.f_oneway(*(values for _, values in groups)).pvalue)
     means = groups.mean()
@@ -430,7 +427,6 @@ def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _gain_claim(ranges: pd.DataFrame) -> Iterator[Claim]:
-    """ "Its worst case (determinable) privacy breach is only 33 % as compared to 50 %" (7.1)."""
     plain = ranges.iloc[0]
     half = ranges.iloc[first_smallest((ranges["alpha_share"] - 0.5).abs(), scale=1.0)]
     gained = bool(half["miner"] < plain["miner"] - 0.005)
@@ -489,7 +485,7 @@ PRINTED_ORDERS = {"MASK": 5, "C&P": 7}
 
 
 def run_4(setting: Setting) -> Result:  # noqa: ARG001 - nothing is drawn at random
-    """Compute all condition numbers and the parameters, without data."""
+    """Compute all condition numbers and the mechanisms' parameters; no data are needed."""
     domains = {"CENSUS": domain_of(CENSUS), "HEALTH": domain_of(HEALTH)}
     rows = [
         (data, mechanism.name, length, condition(mechanism, domain.names[:length]))
@@ -571,7 +567,6 @@ def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
 
 
 def _of(table: pd.DataFrame, data: str, name: str) -> dict[int, float]:
-    """Return a mechanism's condition numbers by length; infinite for a singular matrix."""
     rows = table[(table["data"] == data) & (table["mechanism"] == name)]
     return dict(zip(rows["length"].tolist(), rows["condition"].tolist(), strict=True))
 

@@ -53,7 +53,8 @@ def network() -> BayesNet:
 def six_plan(p: float, nodes: Iterable[str] = "ABCDEF", exact: str = "") -> Plan:
     """Return the binary symmetric randomization of some nodes with parameter `p`.
 
-    Nodes in `exact` are not randomized: without a miner, those of the learning site.
+    Nodes in `exact` are not randomized. In the setup without a miner, these are the learning site's
+    own nodes.
     """
     channel = Symmetric.from_probability(2, p)
     return Plan(
@@ -68,7 +69,6 @@ def sample(drawn: BayesNet, records: int, rng: np.random.Generator) -> dict[str,
 
 
 def six_sample(records: int, rng: np.random.Generator) -> dict[str, Codes]:
-    """Draw the true codes of the six nodes."""
     return sample(network(), records, rng)
 
 
@@ -91,7 +91,7 @@ def families(whole: Structure, nodes: Iterable[str]) -> Structure:
 
 
 def family(*nodes: str) -> Structure:
-    """Return the families of some of the six nodes."""
+    """Return the structure of the families of the given nodes, from the network of six nodes."""
     return families(STRUCTURE, nodes)
 
 
@@ -105,7 +105,7 @@ class Learner:
     def marginals(
         self, owner: SeededOwner, codes: Mapping[str, Codes], run: int
     ) -> EstimatedMarginals:
-        """Return the learner's estimates; all learners with a block see the same draws."""
+        """Return the learner's estimates; every learner of a block gets the same reports."""
         columns = {name: codes[name] for name in self.plan.domain.names}
         return EstimatedMarginals(owner.report(self.plan, columns, run), self.plan)
 
@@ -117,7 +117,7 @@ SITES = ("ABC", "DEF")
 
 
 def learners(setup: str, p: float) -> tuple[Learner, ...]:
-    """Return the learners of the six nodes in a setup, every node randomized with parameter `p`.
+    """Return the learners of the six nodes in a setup; nodes are randomized with parameter `p`.
 
     Without a miner a site has its own columns unrandomized and learns its own nodes.
     """
@@ -141,8 +141,8 @@ def flips(p: float) -> Tensor:
 def covariance(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:
     """Return Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N) (Ma theorems 2 and 5.2).
 
-    It uses Kronecker products and the true counts, which only an experiment knows. The product's
-    own code never lists them, so the two methods can be compared.
+    It uses Kronecker products and the true counts, which only an experiment has. The product
+    computes covariances by another method, so the two can be compared.
 
     Args:
         counts: the true counts, one axis per variable.

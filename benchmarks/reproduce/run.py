@@ -1,4 +1,4 @@
-"""The list of experiments, and their execution: pictures, tables, JSON, one page, and the terminal.
+"""The list of experiments; running them writes pictures, tables, JSON and an index page.
 
 To add an experiment to the list, `experiments.toml`, write a function in a module and name it
 there.
@@ -35,7 +35,7 @@ _WIDTH, _DPI = 10.0, 150
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """An experiment's findings and its files' names; `skipped` is the reason if it did not run."""
+    """An experiment's findings and file names; `skipped` is the reason if it did not run."""
 
     experiment: Experiment
     findings: Sequence[Claim] = ()
@@ -44,7 +44,7 @@ class ExperimentOutcome:
     skipped: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; it contains no times, so that a seed always gives the same file."""
+        """Return the JSON form, without times, so a seed always gives the same file."""
         described = describe(self.experiment)
         if self.skipped:
             return described | {"skipped": self.skipped}
@@ -53,7 +53,7 @@ class ExperimentOutcome:
 
 
 def describe(experiment: Experiment) -> dict[str, Any]:
-    """Return an experiment as JSON: its title, its paper and its data."""
+    """Return the title, the paper and the data of an experiment as JSON."""
     return {
         "name": experiment.name,
         "title": experiment.title,
@@ -165,7 +165,7 @@ def _write_index(out: Path, outcomes: Sequence[ExperimentOutcome], setting: Sett
 
 
 def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
-    """Return the counts of the papers' claims that agree, and that differ."""
+    """Return how many of the papers' claims agree with our results, and how many differ."""
     checked = [f.agrees for outcome in outcomes for f in outcome.findings]
     return checked.count(True), checked.count(False)
 
@@ -223,7 +223,7 @@ def select(names: Sequence[str]) -> tuple[Experiment, ...]:
 
 
 def papers() -> tuple[str, ...]:
-    """Return the names for all experiments of a paper."""
+    """Return the names that select all experiments of a paper."""
     return tuple(dict.fromkeys(map(_paper_of, catalogue())))
 
 
@@ -252,8 +252,8 @@ def list_experiments(*, json: bool = False) -> None:
     out = console()
     out.print(shown)
     out.print(
-        f"\nRun some with `pramana reproduce NAME...`, a paper's with {', '.join(papers())}, every"
-        f" one with `{ALL}`."
+        f"\nRun some with `pramana reproduce NAME...`, all of a paper with {', '.join(papers())},"
+        f" or all experiments with `{ALL}`."
     )
 
 

@@ -1,6 +1,6 @@
-"""The papers' public tables: columns grouped into categories, and the true records.
+"""The papers' public tables: the grouping of their columns into categories, and the true records.
 
-The user names the folder of the files.
+The user names the folder with the files.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from pramana_core.wire.parts import code_dtype
 
 @dataclass(frozen=True)
 class Grouping:
-    """A column and its conversion to categories: by `cuts` for numbers, by `groups` for labels.
+    """A column and its conversion to categories, by `cuts` for numbers or by `groups` for labels.
 
-    `groups` gives a category's label with its values; an empty list takes all other values.
+    `groups` maps the label of a category to its values; the category with an empty list gets all
+    other values.
     """
 
     column: str
@@ -44,7 +45,7 @@ class Grouping:
     def codes(self, column: pd.Series[str], *, closed: str = "left") -> Codes:
         """Replace values by codes, with intervals closed on the left or on the right.
 
-        Raises TableError: values that fit no category.
+        Raises TableError if a value fits no category.
         """
         if self.groups is None:
             numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
@@ -74,7 +75,6 @@ class TrueRecords:
 
     @property
     def size(self) -> int:
-        """The count of records."""
         return len(self.codes[self.domain.names[0]])
 
     def majority(self, target: str) -> float:
@@ -82,7 +82,6 @@ class TrueRecords:
         return float(np.bincount(self.codes[target]).max() / self.size)
 
     def counts(self) -> ReportedCounts:
-        """Return the exact counts."""
         return ReportedCounts(self.codes, {v.name: v.size for v in self.domain})
 
     def repeated(self, times: int) -> TrueRecords:
@@ -95,7 +94,7 @@ class TrueRecords:
 
 
 def domain_of(groupings: Sequence[Grouping]) -> Domain:
-    """Return the domain of some columns, without data."""
+    """Return the domain of grouped columns; no data are needed."""
     return Domain(tuple(g.variable for g in groupings))
 
 

@@ -24,7 +24,7 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprint of their linkage secret; `unstated` owners sent none."""
+    """Owners grouped by the fingerprint of their linkage secret. Owners in `unstated` sent none."""
 
     groups: tuple[tuple[str, ...], ...]
     unstated: tuple[str, ...]
@@ -47,16 +47,16 @@ class LinkageSecrets:
 
 
 LoadKeys = Callable[[str], KeyText]
-"""Returns the ascending pseudonyms of a sealed release."""
+"""A function that returns the ascending pseudonyms of a sealed release, given its id."""
 
 _CACHED = 256
 
 
 @dataclass(frozen=True)
 class AlignedSource:
-    """An owner's sealed release, with the digests of its pseudonyms and of its column file.
+    """An owner's sealed release as a source of records, with the digests of its two files.
 
-    `linkage` is the linkage fingerprint. Releases without records have no digests.
+    `linkage` is the fingerprint of the linkage secret. Releases without records have no digests.
     """
 
     owner: str
@@ -69,7 +69,7 @@ class AlignedSource:
 
 
 class Aligner:
-    """Compares releases and caches the results: sealed releases never change."""
+    """Compares releases and caches the results, because sealed releases never change."""
 
     def __init__(self, load_keys: LoadKeys) -> None:
         self.load_keys = load_keys
@@ -84,9 +84,7 @@ class Aligner:
         *,
         no_records: bool = False,
     ) -> Alignment:
-        """Return the alignment of sources; `missing` owners have none. Without records all have
-        none.
-        """
+        """Return the alignment of sources; owners in `missing` have no release in use."""
         digest = _digest(study, sources, missing)
         if no_records:
             return Alignment(
@@ -146,7 +144,7 @@ class Aligner:
         return record_counts([self.load_keys(name) for name in releases])
 
     def different_people(self, by_owner: Sequence[Sequence[AlignedSource]]) -> bool:
-        """Whether no record is at two owners; each owner is given by all its releases."""
+        """Return whether no record is at two owners. Each owner is given by all its releases."""
         digests = [{source.keys_digest for source in sources} for sources in by_owner]
         if any(a & b for a, b in itertools.combinations(digests, 2)):
             return False

@@ -1,6 +1,7 @@
-"""Counting on several machines: a Dask cluster makes the passes over the records of jobs.
+"""Counting on several machines: a Dask cluster passes over the records of jobs.
 
-A worker reads columns from a folder. Rows, estimates and models stay at the miner.
+The workers of the cluster read columns from a folder. The miner computes which rows belong to a
+job, the estimates and the models.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _ATTRIBUTE = "pramana_records"
-"""The attribute of a Dask worker with its `WorkerRecords`."""
+"""The attribute of a Dask worker that refers to its `WorkerRecords`."""
 
 _PAUSE_SECONDS = 1.0
-"""Pause before a worker tries again to join an unavailable scheduler."""
+"""Seconds before a worker tries again to join an unavailable scheduler."""
 
 
 @dataclass(frozen=True)
 class CountingTask(Generic[T]):
-    """A worker's task: a pass over records, and the miner's version of this program."""
+    """The work of one task: a pass over records, and the miner's version of this program."""
 
     version: str | None
     records: RecordSet
@@ -63,7 +64,7 @@ class CountingTask(Generic[T]):
 
 
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
-    """Count some pieces in a worker. Raises Conflict, NotReady, StoreCorrupt."""
+    """Count some pieces in a worker of the cluster. Raises Conflict, NotReady, StoreCorrupt."""
     from distributed import get_worker
 
     records = getattr(get_worker(), _ATTRIBUTE, None)
@@ -77,7 +78,7 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
 
 
 class WorkerRecords:
-    """Reads the `columns` folder of the miner's records for a worker. Raises OptionError."""
+    """Reads the `columns` folder of the miner's records, in a worker. Raises OptionError."""
 
     def __init__(self, columns: Path) -> None:
         if (columns / FILE).exists():
@@ -114,7 +115,7 @@ class WorkerRecords:
 
 @cache
 def installed_version() -> str | None:
-    """Return the version of this program; None in a checkout."""
+    """Return the installed version of this program; None in a source checkout."""
     try:
         return version("pramana")
     except PackageNotFoundError:
@@ -146,7 +147,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return the host on which a worker listens: this machine without TLS; None for all hosts."""
+    """Return the host on which a worker listens: without TLS this machine, else None for all."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname
@@ -156,9 +157,9 @@ def listening_host(settings: ClusterSettings) -> str | None:
 
 
 def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
-    """Count for the configured scheduler, `threads` pieces at once, until SIGTERM or SIGINT.
+    """Count for the configured scheduler, with `threads` pieces at a time, until SIGTERM or SIGINT.
 
-    Waits for an unavailable scheduler. Raises NotInstalled, OptionError.
+    Waits while the scheduler is unavailable. Raises NotInstalled, OptionError.
     """
     require_dask()
     can_compile()  # a worker counts for many jobs, so compilation pays from the start
@@ -177,7 +178,6 @@ def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
 
 
 async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords) -> None:
-    """Count until the connection to the scheduler ends."""
     from distributed import Worker
 
     worker = Worker(
@@ -195,7 +195,7 @@ async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords)
 
 
 _TASK_PIECES = 16
-"""Maximum pieces of one task, whose counts the worker adds up."""
+"""Maximum pieces per task. The worker adds up their counts."""
 
 _PROBE_SECONDS = 1.0
 
@@ -221,7 +221,7 @@ def _away() -> NotReady:
 
 
 class ClusterPlace:
-    """Makes passes on a cluster; connects at the first pass."""
+    """Passes over records on a cluster. It connects to the scheduler at the first pass."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
@@ -271,7 +271,7 @@ class ClusterPlace:
             raise _away() from error
 
     def _threads(self, client: Client, tick: Tick) -> int:
-        """Wait for workers; return the count of their threads. Raises NotReady."""
+        """Wait for workers, and return how many threads they have in total. Raises NotReady."""
         began = time.monotonic()
         while not (found := _nthreads(client)):
             tick()
@@ -319,7 +319,6 @@ def _nthreads(client: Client) -> int:
 
 
 def _groups(parts: Sequence[T], most: int) -> list[list[T]]:
-    """Split parts, in their order, into at most `most` groups of about equal size."""
     number = min(len(parts), most)
     ends = [len(parts) * place // number for place in range(number + 1)]
     return [list(parts[start:stop]) for start, stop in itertools.pairwise(ends)]

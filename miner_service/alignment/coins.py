@@ -1,6 +1,7 @@
-"""The check that all releases under a study plan report the same set of variables per record.
+"""The check that releases under a study plan report the sets of variables that its coin chose.
 
-Owners with different linkage secrets report different sets, so the stated loss would be wrong.
+The coin chooses one set for each record, the same at all owners. Owners with different linkage
+secrets report different sets, so the stated loss would be wrong.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from pramana_core.progress import Tick, no_cancel
 Marks = npt.NDArray[np.uint64]
 
 _CHUNK = 1 << 18
-"""Records per step."""
+"""Maximum records per step."""
 
 
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
-    """Check the reports of records by each owner's blocks of one plan. Raises RecordsDoNotAlign."""
+    """Check the sets that the owners' blocks of one plan report. Raises RecordsDoNotAlign."""
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
         if isinstance(block.channel, Coordinated):
@@ -56,7 +57,7 @@ def _require_together(
 
 @dataclass(frozen=True)
 class CoinPass:
-    """A pass that counts records with a set of variables that no coin chooses."""
+    """A pass that counts the records whose reported sets no coin can have chosen."""
 
     blocks: tuple[Block, ...]
 
@@ -66,7 +67,7 @@ class CoinPass:
         return tuple(name for block in self.blocks for name in block.names)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
-        """Return the count of such records, whose sets are compared as sums of marks."""
+        """Return the count of such records, comparing sums of marks that encode the sets."""
         hashes = {name: hashlib.sha256(name.encode()).digest()[:8] for name in self.names}
         marks = [
             np.array([int.from_bytes(hashes[name]) for name in b.names], dtype=np.uint64)

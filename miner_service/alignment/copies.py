@@ -18,12 +18,12 @@ CHUNK = 1 << 16
 """Records per step, which limits the memory."""
 
 Blocks = Mapping[str, tuple[str, ...]]
-"""The variables of each block, by the id of its draws."""
+"""The variables of each block, by the id of the block's draws."""
 
 
 @dataclass(frozen=True)
 class Reports:
-    """The records of a release: ascending pseudonyms and columns, which may be memory-mapped."""
+    """The records of a release: ascending pseudonyms and columns. Both may be memory-mapped."""
 
     keys: Pseudonyms | npt.NDArray[np.bytes_]
     columns: Mapping[str, Values]
@@ -33,8 +33,9 @@ class Reports:
 class RepeatCount:
     """The comparison of a block's reports with earlier reports by the same draws.
 
-    `differing` has the indices of earlier releases that report some record differently. `anew`
-    means that some record differs from all earlier reports of it.
+    `records` of the release are also in an earlier one, and `changed` of these are reported
+    differently. `differing` has the indices of the earlier releases with a different report. `anew`
+    means that some record differs from all its earlier reports.
     """
 
     records: int = 0
@@ -46,7 +47,7 @@ class RepeatCount:
 def repeated(
     new: Reports, earlier: Sequence[tuple[Reports, Blocks]], *, chunk: int = CHUNK
 ) -> dict[str, RepeatCount]:
-    """Compare a release, by block, with earlier releases and their blocks with the same draws."""
+    """Compare each block with earlier blocks by the same draws; the key is the draws' id."""
     found = {draw: RepeatCount() for _, blocks in earlier for draw in blocks}
     for start in range(0, len(new.keys), chunk):
         here = slice(start, start + chunk)
@@ -78,23 +79,26 @@ def repeated(
 log = logging.getLogger(__name__)
 
 NEARLY = 0.95
-"""Releases are copies if they share this part of the larger release's records."""
+"""Releases can be copies if this share of the larger one's records is in both."""
 
 FEWEST = 20
-"""Minimum records for a conclusion: fewer records may agree by chance."""
+"""Minimum records for a conclusion, because fewer records may agree by chance."""
 
 Load = Callable[[str, Sequence[str]], Reports]
-"""Returns pseudonyms and some columns of a sealed release."""
+"""A function that returns the pseudonyms and the named columns of a sealed release."""
 
 SAMPLED = 512
-"""Size of a sample that is compared first; it settles most pairs."""
+"""Records in the sample that is compared first, which decides most pairs of releases."""
 
 _GOLDEN = (5**0.5 - 1) / 2
-"""Steps of this share of the records spread evenly and follow no pattern in them."""
+"""Step between sampled records, as a share of all records. This step spreads the sample evenly."""
 
 _LIKELY = 0.8
-"""Minimum share of equal records in a sample of copies, with error probability below 1e-30. A
-sample has at least `SAMPLED` records, or all records."""
+"""Minimum share of equal records in a sample of two copies.
+
+Samples of copies fall below it with a probability under 1e-30. A sample has at least `SAMPLED`
+records, or all records.
+"""
 
 _CACHED = 1 << 16
 
@@ -112,7 +116,7 @@ class ReleaseInUse:
 
 
 class Copies:
-    """Compares releases and caches the results: sealed releases never change."""
+    """Finds equal releases. It caches results, because sealed releases never change."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -136,7 +140,7 @@ class Copies:
         return found
 
     def _same(self, one: ReleaseInUse, other: ReleaseInUse) -> int | None:
-        """Return the count of equal records; None if the releases cannot be copies."""
+        """Return how many records are equal; None if the releases cannot be copies."""
         if one.data == other.data and one.content == other.content:
             return one.records
         fewest, most = sorted((one.records, other.records))
@@ -157,7 +161,7 @@ class Copies:
 
 
 def _sample(reports: Reports) -> Reports:
-    """Return a reproducible, evenly spread sample of a release; all records of a small one."""
+    """Return an evenly spread sample of a release, or all records of a small release."""
     records = len(reports.keys)
     if records <= 4 * SAMPLED:
         return reports
@@ -168,6 +172,5 @@ def _sample(reports: Reports) -> Reports:
 
 
 def _equal(new: Reports, known: Reports, columns: tuple[str, ...]) -> int:
-    """Return the count of records that two releases report identically."""
     (found,) = repeated(new, [(known, {"all": columns})]).values()
     return found.records - found.changed

@@ -1,4 +1,4 @@
-"""Joining of owners' releases: the records of a job, and the marginals over them."""
+"""Joining the owners' releases: the records of a job, and the marginals over these records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pramana_core.wire.parts import Values
 T = TypeVar("T")
 
 LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Values]]
-"""Returns some columns of a sealed release."""
+"""A function that returns the named columns of a sealed release."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class PlannedRelease:
 
 
 Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
-"""The blocks that a job needs, by release."""
+"""The releases that a job needs, each with the needed blocks of its plan."""
 
 
 @dataclass(frozen=True)
 class RecordAccess:
-    """Functions to align, read and count records, at most `piece_records` in memory at once."""
+    """Functions to align, read and count records, with at most `piece_records` in memory."""
 
     aligner: Aligner
     load: LoadColumns
@@ -68,14 +68,15 @@ def marginals_of(
 
 
 Chosen = tuple[Sequence[AlignedSource], tuple[bool, ...] | None, int]
-"""A set of records: sources, the sources that have exactly these records, and the count of records.
-None in place of flags means that all sources have the same pseudonyms."""
+"""A set of records: the sources, flags of the sources with exactly these records, and the count.
+
+Without flags (None), all sources have the same pseudonyms.
+"""
 
 
 def _record_sets(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> list[Chosen]:
-    """Return the sets of records that a job counts, each reported alike."""
     own = [release.source for release, _ in needed]
     # Common records are at all releases in use, not only at the needed ones.
     sources = own if spec.records == "any" else [release.source for release in releases]
@@ -98,7 +99,6 @@ def _stratum(
     access: RecordAccess,
     tick: Tick,
 ) -> tuple[PartitionedCounts, Plan]:
-    """Return the reports of a set of records, and their plan."""
     there = present or (True,) * len(sources)
     having = {source.release for source, has in zip(sources, there, strict=True) if has}
     blocks = [

@@ -1,4 +1,4 @@
-"""Joining of owners' masked releases into one table."""
+"""Joining the owners' masked releases into one table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn
 
 @dataclass(frozen=True)
 class MaskedRelease:
-    """A sealed masked release and its description."""
+    """A sealed masked release, and the description of its table."""
 
     source: AlignedSource
     table: MaskedTableMessage
@@ -32,7 +32,7 @@ class MaskedRelease:
 def rows_together(
     needed: Sequence[MaskedRelease], variables: Sequence[str], load: LoadColumns
 ) -> MixedTable:
-    """Stack the records of different people; all releases have the same variables."""
+    """Stack the records of owners with different people. All must have the same variables."""
     tables = [_columns_of(release, variables, load, _all_of(release)) for release in needed]
     return MixedTable(
         tuple(_append([table[name] for table in tables]) for name in variables),
@@ -47,10 +47,10 @@ def columns_together(
     aligner: Aligner,
     load: LoadColumns,
 ) -> MixedTable:
-    """Join the masked records that all releases have, by pseudonym.
+    """Join, by pseudonym, the masked records that all releases have.
 
-    `needed` has the variables taken from each release, by release id. Columns have the order of
-    `variables`.
+    `needed` maps the id of each release to the variables taken from it. The columns of the result
+    are in the order of `variables`.
     """
     sources = [release.source for release in releases]
     places: Sequence[Rows] = [_all_of(release) for release in releases]
@@ -71,7 +71,6 @@ def _all_of(release: MaskedRelease) -> slice:
 def _columns_of(
     release: MaskedRelease, variables: Sequence[str], load: LoadColumns, rows: Rows
 ) -> MixedTable:
-    """Return some rows and columns of a release."""
     described = release.columns
     loaded = load(release.source.release, list(variables))
     records = rows.stop - rows.start if isinstance(rows, slice) else len(rows)

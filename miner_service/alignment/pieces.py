@@ -1,4 +1,4 @@
-"""The records of a job, split into pieces of row ranges, and counted."""
+"""Splitting the records of a job into pieces, each a range of rows, and counting these pieces."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ from pramana_core.wire.parts import Values
 T = TypeVar("T")
 
 JOINED_RECORDS = 1 << 17
-"""Maximum records of a release in a piece whose pseudonyms are compared."""
+"""Maximum records per release in a piece if the releases must be joined by pseudonym."""
 
 _KEPT_BYTES = 32 << 20
-"""Memory for cached rows of pieces."""
+"""Bytes of memory for the cached rows of pieces."""
 
 _ARRAY_BYTES = 128
-"""Overhead of an array or of a set of releases."""
+"""Approximate overhead, in bytes, of an array or of a set of releases."""
 
 Packed = npt.NDArray[np.uint8]
-"""The chosen rows of a piece, one bit per row."""
+"""The rows of a piece that belong to a set of records, one bit per row."""
 
 Chosen = Mapping[tuple[bool, ...], tuple[Packed | None, ...]]
-"""A piece's rows in each release, by the set of releases that have them; None for all rows."""
+"""A piece's rows in each release, by the flags of the releases that have them. None is all rows."""
 
 Places = tuple[tuple[int, int], ...]
-"""A piece's first row, and the row after its last, in each release."""
+"""For each release, the first row of a piece and the row after its last."""
 
 
 @dataclass(frozen=True)
 class RecordSet:
-    """Records that exactly some releases have, and the needed columns of each release.
+    """Records that exactly some releases have, and the columns needed from each release.
 
-    `digests` are those of the column files; `sizes` counts the reported categories by column.
-    `present` flags the releases that have the records; None if all have the same pseudonyms.
+    `digests` are the digests of the column files. `sizes` maps each column to the count of its
+    reported categories. `present` flags the releases that have the records; None means that all
+    releases have the same pseudonyms.
     """
 
     releases: tuple[str, ...]
@@ -59,7 +60,7 @@ class RecordSet:
     def pieces(
         self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
     ) -> list[Places]:
-        """Split the records into pieces of at most `most`, given the size of each release."""
+        """Split the records, given their count in each release, into pieces of `most` or fewer."""
         if self.present is None:
             return [
                 ((start, min(start + most, records[0])),) * len(self.releases)
@@ -73,7 +74,7 @@ class RecordSet:
 
 
 class PassPlace(Protocol):
-    """Makes passes over the records of jobs, in this process or on a cluster."""
+    """Passes over the records of jobs, in this process or on a cluster."""
 
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
@@ -82,7 +83,7 @@ class PassPlace(Protocol):
 
 
 class PieceReader:
-    """Reads pieces from local files and caches their rows; `verify` checks each file once."""
+    """Reads pieces from local files and caches their rows; `verify` checks files at first use."""
 
     def __init__(
         self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None
@@ -152,7 +153,6 @@ def _pack(rows: Rows | None, start: int, stop: int) -> Packed | None:
 
 
 def _bytes_of(chosen: Chosen) -> int:
-    """Return the approximate memory of a piece's rows."""
     every = [rows for found in chosen.values() for rows in found]
     arrays = sum(_ARRAY_BYTES + rows.nbytes for rows in every if rows is not None)
     return arrays + _ARRAY_BYTES * len(chosen) + 16 * len(every)
@@ -169,7 +169,7 @@ def _numbers(places: tuple[int, int], rows: Packed | None) -> Values:
 
 
 class LocalPlace:
-    """Makes passes in this process, with one thread per core."""
+    """Passes over records in this process, with one thread per core."""
 
     def __init__(self, reader: PieceReader) -> None:
         self._reader = reader
@@ -178,6 +178,6 @@ class LocalPlace:
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
-        """Return the count of a pass over all pieces. Raises EmptyTable without records."""
+        """Return the total count of a pass over all pieces. Raises EmptyTable without records."""
         found = self._reader.counted(records, pieces, work, tick, self._threads)
         return total([] if found is None else [found])

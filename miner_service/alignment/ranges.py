@@ -1,4 +1,4 @@
-"""Sorted pseudonyms of several sources, merged range by range, with one range in memory."""
+"""Merging the sorted pseudonyms of several sources, with one range of them in memory at a time."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import key_words
 
 Rows = slice | npt.NDArray[np.intp]
-"""Ascending row numbers of records in a source."""
+"""Ascending row positions of records in a source."""
 
 AT_MOST = 1 << 17
 """Default maximum records of a source in a range."""
 
 _BITS = 16
-"""Sources per step, so that their patterns are few enough to count."""
+"""Sources compared per step. Their combinations must be few enough to count in an array."""
 
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The records of several sources with pseudonyms in one range, as row slices per source."""
+    """The records whose pseudonyms are in one range, as a slice of rows for each source."""
 
     slices: tuple[slice, ...]
 
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records that exactly some sources have, in a common order; `rows` is None elsewhere."""
+    """Records that exactly some sources have, in one order; `rows` is None for other sources."""
 
     rows: tuple[Rows | None, ...]
     records: int
 
     @property
     def sources(self) -> tuple[bool, ...]:
-        """Flags of the sources that have these records."""
+        """For each source, whether it has these records."""
         return tuple(rows is not None for rows in self.rows)
 
 
@@ -50,7 +50,7 @@ def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterato
 
 
 def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
-    """Return the count of records by the exact set of sources, for sets that occur."""
+    """Return the count of records at exactly each set of sources, for the sets that occur."""
     found: Counter[tuple[bool, ...]] = Counter()
     for group in groups_in_ranges(keys):
         found[group.sources] += group.records
@@ -76,7 +76,7 @@ def _join(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup
 
 
 def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
-    """Return, per source, the rows of the records that all sources have."""
+    """Return, for each source, the rows of the records that all sources have."""
     for found in record_sets(keys):
         if all(found.sources):
             return [rows for rows in found.rows if rows is not None]
@@ -125,8 +125,7 @@ def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup
 
 
 def _patterns(parts: Sequence[KeyText]) -> npt.NDArray[np.intp]:
-    """Return a pattern per record, source by source: equal for records at the same sources, and
-    below 2^16 or the count of records."""
+    """Return integers that are equal for records at the same sources, and small enough to count."""
     words = key_words(np.concatenate(parts).view(f"V{KEY_BYTES}"))
     # A stable sort merges ascending runs. The first halves nearly always decide.
     order = np.argsort(words[:, 0], kind="stable")

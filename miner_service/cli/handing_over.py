@@ -1,4 +1,4 @@
-"""Files with secrets for people: tokens, invitations and analysts' access."""
+"""Files that hand secrets to people: tokens, invitations and access files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pramana_core.errors import OptionError
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a secret into a new file of mode 0600. Raises OptionError, also if it exists."""
+    """Write a secret into a new file of mode 0600. Raises OptionError if that fails."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -27,7 +27,7 @@ def write_secret(path: Path, text: str) -> None:
 
 @contextmanager
 def secret_in(path: Path, text: str) -> Iterator[None]:
-    """Write a secret into a new file, and remove it if the body fails. Raises OptionError."""
+    """Write a secret into a new file; remove the file if the body of the `with` statement fails."""
     write_secret(path, text)
     try:
         yield
@@ -37,7 +37,7 @@ def secret_in(path: Path, text: str) -> Iterator[None]:
 
 
 def where_it_is(what: str, secret: str, file: Path | None) -> str:
-    """Return a sentence with the file of a secret, or with the secret."""
+    """Return a sentence that names the file of a secret or, without a file, shows the secret."""
     return f"{what}, shown only this once: {secret}" if file is None else f"{what} is in {file}"
 
 
@@ -55,7 +55,7 @@ def require_writable(file: Path, option: str) -> None:
 
 
 def require_absent(files: Iterable[Path], option: str) -> None:
-    """Check that files can be created and do not exist. Raises OptionError."""
+    """Check that files do not exist and can be created. Raises OptionError."""
     for file in files:
         if file.exists():
             raise OptionError(

@@ -165,9 +165,10 @@ def worker_command(
     settings_file: SettingsFile = None,
     log_format: LogForm = LogFormat.TEXT,
 ) -> None:
-    """Run jobs until SIGTERM or Ctrl-C, in addition to a service's own workers.
+    """Run jobs until SIGTERM or Ctrl-C, in addition to the workers of the service itself.
 
-    Workers may run on other machines with the same database. Unfinished jobs are queued again.
+    Workers may run on other machines with the same database. Their unfinished jobs are queued
+    again.
     """
     from miner_service.jobs.supervisor import supervise
 
@@ -221,12 +222,11 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the configured cluster is usable."""
-    from miner_service.alignment.cluster import require_dask
-
     cluster, scheduler = settings.cluster, settings.cluster.scheduler
     if scheduler is None:
         return
+    from miner_service.alignment.cluster import require_dask
+
     require_dask()
     if cluster.certificate is not None:
         require_tls_files(cluster.certificate, cluster.private_key, cluster.authority)
@@ -241,7 +241,7 @@ def _require_cluster(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
-    """Listen and serve; `ready_file` exists while requests are accepted."""
+    """Listen and serve. The file `ready_file` exists while requests are accepted."""
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
     from miner_service.jobs.workers import workers_of
@@ -320,7 +320,7 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Issue the admin token at the first start, after checking the store."""
+    """Check the store and, at the first start, issue the admin token."""
     from miner_service.store.identity import require_one_store
 
     with opened(settings) as services:
@@ -340,7 +340,7 @@ def _has_token(services: Services) -> bool:
 
 
 def _new_token(services: Services, file: Path | None, valid_days: int | None = None) -> None:
-    """Issue a token; it becomes valid only if its file could be written."""
+    """Issue an admin token, unless its file cannot be written."""
     from miner_service.store.tokens import rotate_admin_token
 
     days = valid_days or services.settings.tokens.valid_days
@@ -376,7 +376,7 @@ EXAMPLES = {
     "check": "check --json",
     "doctor": "doctor --settings miner.toml",
 }
-"""The examples in each command's `--help`; the program's help shows the first."""
+"""The examples that each command's `--help` shows. The program's own help shows the first one."""
 
 with_examples(app, "miner-service", EXAMPLES)
 

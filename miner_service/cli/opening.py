@@ -1,4 +1,4 @@
-"""Opening the miner's store for commands: common options, and entries in the audit log."""
+"""Opening the miner's store for commands: the common options, and entries in the audit log."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LogForm = Annotated[
 ]
 DEFAULT_DATA = Path("miner-data")
 PASSWORD_FILE = "PRAMANA_DATABASE_PASSWORD_FILE"  # noqa: S105 - a name
-"""The environment variable with the file of the database's password."""
+"""The environment variable that names the file with the database's password."""
 
 DatabaseAddress = Annotated[
     str | None,
@@ -71,7 +71,7 @@ def settings_of(
     given: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
 ) -> Settings:
-    """Return a command's settings; its options override environment and file."""
+    """Return a command's settings; its options take precedence over environment and file."""
     from miner_service.settings import SECTIONS, Settings, read_settings
 
     sections = read_settings(file) if file is not None else {}
@@ -88,7 +88,7 @@ def settings_of(
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Services]:
-    """Open the services on a miner's data; close the database afterwards."""
+    """Open the services on a miner's data, and close the database at the end."""
     from miner_service.services import open_services
     from miner_service.settings import utc_now
 
@@ -101,7 +101,10 @@ def opened(settings: Settings) -> Iterator[Services]:
 
 @contextmanager
 def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
-    """Open a miner's existing data; `files` checks the marker. Raises OptionError, StoreCorrupt."""
+    """Open a miner's existing data, with `files` after a check of the marker.
+
+    Raises OptionError, StoreCorrupt.
+    """
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE
 
@@ -135,7 +138,7 @@ _STORE_OPTIONS = [
 
 
 def on_store(*, files: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of the store to a command, whose first argument is the open services."""
+    """Add the store's options to a command. The command's first argument is the open services."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, localns={"Services": object}, include_extras=True)
@@ -167,7 +170,9 @@ def require_study(services: Services, name: str) -> None:
 
 @contextmanager
 def noted(services: Services, action: str, study: str | None, outcome: int) -> Iterator[Response]:
-    """Record a command in the audit log, with the status of the response that this yields."""
+    """Record a command in the audit log, with the status that the yielded response has at the
+    end.
+    """
     from fastapi import Response
 
     answer = Response(status_code=outcome)

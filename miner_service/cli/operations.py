@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from miner_service.services import Services
 
 FOUND = 4
-"""Exit code of a check with findings."""
+"""The exit code of a check that found faults."""
 
 
 @on_store(files=True)

@@ -1,4 +1,4 @@
-"""The `study` commands: the API's functions for studies, run on the miner's own machine."""
+"""The `study` commands: the API's functions for studies, for use on the miner's own machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REMEDIES = {
     "max_epsilon_column": "A budget is a positive number, usually between 1 and 10.",
     "max_central_epsilon": "A central budget is a positive number, such as 1.",
     "central_delta": "A delta is above 0 and below 1, such as 1e-8.",
-    "central_records": "Give the least number of records that an owner will release.",
+    "central_records": "Give the minimum count of records that an owner will release.",
     "people": "Choose same, different or overlapping.",
 }
 _NAMED = "A name has at most 64 letters, digits and . _ -, and starts with a letter or digit."
@@ -64,17 +64,18 @@ CentralBudget = Annotated[
     float | None,
     typer.Option(
         "--central-epsilon",
-        help="The largest epsilon of a record to whoever does not know whose report is whose.",
+        help="The maximum epsilon of a record against readers who cannot link reports to people.",
     ),
 ]
 DeltaOption = Annotated[
-    float | None, typer.Option("--delta", help="The chance that it fails; 1e-8 by default.")
+    float | None,
+    typer.Option(
+        "--delta", help="The probability that the central epsilon is exceeded (default 1e-8)."
+    ),
 ]
 RecordsOption = Annotated[
     int | None,
-    typer.Option(
-        "--records", help="The least records of a release, which --central-epsilon needs."
-    ),
+    typer.Option("--records", help="The minimum records of a release; --central-epsilon needs it."),
 ]
 
 
@@ -157,7 +158,6 @@ def invite(
 
 
 def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[str, Path]:
-    """Return each owner's invitation file. Raises OptionError for a bad name or existing file."""
     from pramana_core.wire.privacy import InvitationCreate
 
     names = [_message(InvitationCreate, owner=owner).owner for owner in owners]
@@ -167,7 +167,6 @@ def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[s
 
 
 def _invite(services: Services, study: str, files: dict[str, Path], url: str) -> None:
-    """Write an invitation file for each owner. Raises OptionError, Conflict."""
     from miner_service.http.endpoints import studies
     from pramana_core.wire.privacy import InvitationCreate, InvitationFile
 
@@ -237,7 +236,6 @@ def gateway(
 
 
 def _issue(services: Services, study: str, holder: str, role: str) -> TokenIssued:
-    """Issue a token. Raises OptionError, NotFound."""
     from miner_service.http.endpoints import studies
     from pramana_core.wire.privacy import TokenCreate
 
@@ -283,7 +281,6 @@ def list_command(
 
 
 def _admin() -> Caller:
-    """Return the caller for commands on the miner's own machine."""
     from miner_service.http.access.access import Caller
     from miner_service.store.people import ADMIN
 
@@ -435,7 +432,7 @@ def delete(
 
 
 def _central(epsilon: float | None, delta: float | None, records: int | None) -> dict[str, Any]:
-    """Return the fields of a central budget. Raises OptionError."""
+    """Return the fields of a central budget from its options. Raises OptionError."""
     if (epsilon is None) != (records is None) or (epsilon is None and delta is not None):
         raise OptionError(
             "A central budget needs --central-epsilon and --records.",
@@ -447,7 +444,7 @@ def _central(epsilon: float | None, delta: float | None, records: int | None) ->
 
 
 def _message(message: type[MessageT], **given: Any) -> MessageT:
-    """Return a message from options. Raises OptionError."""
+    """Return a message with the given options as fields. Raises OptionError."""
     from pydantic import ValidationError
 
     try:

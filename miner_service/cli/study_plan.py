@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 _ROUNDING = 5e-4
-"""Smaller shares of silent records are rounding errors."""
+"""Shares of records without a report that are smaller than this are rounding errors."""
 _SHARES = 12
-"""Maximum variables per owner whose shares are printed."""
+"""Maximum variables of an owner whose shares are printed."""
 
 StudyName = Annotated[str, typer.Argument(help="The study's name.")]
 
@@ -112,7 +112,6 @@ def _print_plan(view: StudyPlanView) -> None:
 
 
 def _read_plan(file: Path) -> StudyPlanMessage:
-    """Read the file of a study plan. Raises OptionError."""
     from pydantic import ValidationError
 
     from pramana_core.wire.study_plans import StudyPlanMessage

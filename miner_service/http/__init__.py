@@ -1,4 +1,5 @@
-"""The HTTP service: the application and the listening process.
+"""The HTTP service: the application, and the process that listens for requests.
 
-`access` decides what a caller may do, `endpoints` is the API, `pages` is the dashboard.
+`access` decides which requests a caller may make, `endpoints` is the API, and `pages` is the
+dashboard.
 """

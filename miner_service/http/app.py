@@ -47,7 +47,7 @@ _COMMON = (401, 403, 404, 408, 409, 413, 422, 429, 500, 503)
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
-    """Build the application on its store; `crew` creates the workers for its jobs."""
+    """Build the application on its store; `crew` creates the workers that run its jobs."""
     services = open_services(settings, clock)
     gate = Gate(services)
     app = _Miner(
@@ -67,17 +67,17 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
 
 
 class _Miner(FastAPI):
-    """The application. Every response is counted and has the headers, even after an error."""
+    """The application. It counts every response and adds the headers, even after an error."""
 
     def setup(self) -> None:
-        """Add the route of the OpenAPI document, which takes seconds to build, in a thread."""
+        """Add the route of the OpenAPI document, built in a thread because it takes seconds."""
         self.add_route("/openapi.json", self._document, name="openapi", include_in_schema=False)
 
     def _document(self, _request: Request) -> Response:
         return JSONResponse(self.openapi())
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Wrap the application in the middleware for headers and figures."""
+        """Wrap the application in the middleware for headers and metrics."""
         stack = super().build_middleware_stack()
         visited = Visitors(stack, services=self.state.services)
         return AnswerHeaders(visited, figures=self.state.figures)
@@ -85,7 +85,6 @@ class _Miner(FastAPI):
 
 @cache
 def _routes() -> list[BaseRoute]:
-    """Build all routes, once per process because it is slow."""
     root = APIRouter(
         dependencies=[Depends(refuse_unknown_query)], generate_unique_id_function=_operation_id
     )

@@ -1,4 +1,4 @@
-"""Client connections: uvicorn's protocol with limits before a request is complete."""
+"""Client connections: uvicorn's protocol, with limits that apply before a request is complete."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEADERS = 64 << 10
-"""Maximum bytes received without progress: without complete headers or a piece of a body."""
+"""Maximum bytes received without complete headers or a further piece of a body."""
 
 HEADER_SECONDS = 10.0
-"""Maximum time for the headers of a request, from the connection or from their first byte."""
+"""Maximum seconds for a request's headers, from the connection or from their first byte."""
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection that closes on long or slow headers, or if there are too many connections."""
+    """Closes connections with long or slow headers, and connections beyond the maximum count."""
 
     _timer: asyncio.TimerHandle | None = None
     _useless = 0
@@ -53,12 +53,12 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Process a piece of a body as progress."""
+        """Count a piece of a body as progress."""
         self._advanced = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Process the end of a request as progress."""
+        """Count the end of a request as progress."""
         self._advanced = True
         super().on_message_complete()
 

@@ -1,4 +1,4 @@
-"""The listening process, one per data directory, which reports when and where it is ready."""
+"""The process that listens for requests. Each data directory has at most one such process."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def bind(settings: Settings) -> socket.socket:
 
 
 def url_of(sock: socket.socket, *, over_tls: bool = False) -> str:
-    """Return the address of a listening socket."""
+    """Return the URL of a listening socket."""
     host, port = sock.getsockname()[:2]
     scheme = "https" if over_tls else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
@@ -116,7 +116,7 @@ def serve(
 
 
 def allow_files(connections: int) -> int:
-    """Raise the limit on open files to suit the connections; return how many it allows."""
+    """Raise the limit on open files for this many connections; return how many it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * connections + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -139,14 +139,12 @@ def write_ready_file(path: Path, url: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls back once it accepts requests."""
-
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as usual, then call back."""
+        """Start as uvicorn does, then announce that requests are accepted."""
         await super().startup(sockets=sockets)
         for sock in sockets or ():
             sock.listen(_BACKLOG)  # asyncio has set it to the connections accepted at once

@@ -1,4 +1,4 @@
-"""Receiving, sealing and withdrawing releases, and what a study has disclosed about a record.
+"""Receiving, sealing and withdrawing releases, and what a study's releases disclose about a record.
 
-`miner_service.store` stores rows and files.
+`miner_service.store` stores the rows and files.
 """

@@ -30,7 +30,7 @@ from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9
-"""Budgets are checked to nine digits, as in `study_privacy`."""
+"""Relative tolerance of budgets, as in `study_privacy`."""
 
 
 def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
@@ -89,7 +89,7 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List how a release departs from a study plan, or uses a coin without a study plan."""
+    """List how a release departs from the study's plan, or that it uses a coin without one."""
     plan = kind.plan(content)
     if plan is None:
         return _departures_without_plan(study_plan, kind, content)
@@ -106,7 +106,7 @@ def departures(
 def _departures_without_plan(
     study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List the columns of a release without a plan that the study plan randomizes."""
+    """List the columns that the study plan randomizes but a release without a plan discloses."""
     planned = {v.name for _, owned in study_plan.owners for v in owned} if study_plan else set()
     how = "further" if kind.unbounded(content) is None else "without a bound"
     return [
@@ -117,7 +117,7 @@ def _departures_without_plan(
 
 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
-    """Return a message's plan within the limits. Raises LimitExceeded, PlanError, ChannelError."""
+    """Return the plan of a message after a check. Raises LimitExceeded, PlanError, ChannelError."""
     variables = [v for owner in message.owners for v in owner.variables]
     found = {
         "variables": (len(variables), limits.variables),
@@ -157,7 +157,7 @@ def require_within(limit: float | None, plan: StudyPlan) -> None:
 
 
 def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
-    """Check that all arrived or open releases follow a plan, or need no plan."""
+    """Check that all arrived or open releases follow a plan; those of public columns need not."""
     for row, arrived in announced_releases(session, study):
         if not arrived and row.state != "open":
             continue
@@ -180,7 +180,7 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
 
 
 def _is_public(plan: Plan) -> bool:
-    """Whether a plan discloses only public columns, which no plan bounds."""
+    """Return whether a plan discloses only public columns. A study plan does not limit these."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
 
 

@@ -1,8 +1,8 @@
-"""The central bound of releases: their disclosure to readers without the linkage secret.
+"""The central bound of releases: the loss against readers who do not have the linkage secret.
 
 Records that are in the same releases and agree in all public columns form a group, in which each
-record hides. A record loses the joint disclosure of its releases, plus the epsilon of private
-trees, which hide a record without a group.
+record hides. A record's loss is the joint loss by its releases, plus the epsilons of private trees,
+which need no group.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pramana_core.privacy import BlockDisclosure, smallest_group, total_loss
 from pramana_core.wire.privacy import CentralMessage
 
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
-"""Releases with at least one arrived part, and the losses by each release."""
+"""Releases with at least one arrived part, each with its losses by block."""
 
 _COMPARED = 1 << 22
-"""Maximum records whose public columns are compared."""
+"""Maximum records whose public columns are compared with each other."""
 
 
 def central_of(services: Services, arrived: Arrived) -> CentralMessage:
@@ -49,7 +49,6 @@ def central_of(services: Services, arrived: Arrived) -> CentralMessage:
 
 
 def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
-    """Return the reason why there is no central bound, or ""."""
     sealed = [row for row in there if row.state == "sealed"]
     digests = {row.keys_digest for row in sealed}
     public = [row for row in there if _public(row)]
@@ -70,7 +69,7 @@ def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
 
 
 def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[str | None], int]]:
-    """Return the groups of records: the pseudonym digests of their releases, and their count."""
+    """Return the groups of records: the pseudonym digests of their releases, and their sizes."""
     if any(map(_public, rows)):
         # Only the smallest group counts, as if its records were in all releases.
         return [({row.keys_digest for row in rows}, _smallest(services, rows))]

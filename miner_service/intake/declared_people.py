@@ -1,6 +1,6 @@
-"""A study's declaration about its owners' people, compared with the releases.
+"""What a study declares about its owners' people, compared with the releases.
 
-An owner's view never depends on matching pseudonyms. Otherwise the owner could publish a person's
+An owner's view never depends on matching pseudonyms. Otherwise the owner could publish one person's
 record and learn whether another owner has that person.
 """
 
@@ -23,7 +23,9 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """A study's declaration about people, and warnings; `disjoint`: owners' losses do not add."""
+    """A study's declaration, and warnings; with `disjoint`, losses at several owners do not add
+    up.
+    """
 
     people: People
     disjoint: bool
@@ -33,7 +35,7 @@ class PeopleDeclaration:
 def declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
 ) -> PeopleDeclaration:
-    """Return a study's declaration about its people, with warnings about contradicting releases."""
+    """Return a study's declaration, with warnings about releases that contradict it."""
     people = study_message(study).people
     if people == "different":
         found = PeopleDeclaration(people, disjoint=True, warnings=())
@@ -56,7 +58,7 @@ def declared(
 
 
 def _check_different(services: Services, session: Session, study: str) -> PeopleDeclaration:
-    """Search all released records for evidence against the declaration of different people."""
+    """Search all released records for evidence that the owners do not have different people."""
     there: dict[str, list[ReleaseRow]] = {}
     unseen = dict[str, None]()
     for row, arrived in announced_releases(session, study):
@@ -77,7 +79,7 @@ def _check_different(services: Services, session: Session, study: str) -> People
 
 
 def _why_unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
-    """Return why different pseudonyms do not imply different people; None if they do."""
+    """Return why different pseudonyms may belong to one person; None if they cannot."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each."
     if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unstated)}):

@@ -1,6 +1,7 @@
-"""The checks of a release at its seal; no finding prevents the seal.
+"""The checks of a release when it is sealed. Their findings never prevent the seal.
 
-Do the reports fit the release's plan, and do they agree with earlier reports by the same draws?
+The checks are whether the reports fit the release's plan, and whether they agree with earlier
+reports by the same draws.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from pramana_core.wire.releases import Consistency, RepeatedReports
 log = logging.getLogger(__name__)
 
 Load = Callable[[Sequence[str]], dict[str, Values]]
-"""Returns columns of the release by name."""
+"""A function that returns the named columns of the release."""
 
 
 def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
-    """Check whether a release's reports fit its plan; an error does not prevent the seal."""
+    """Check whether a release's reports fit its plan. A failed check is a finding, not an error."""
     plan = kind.plan(content)
     if plan is None:
         return _not_examined(kind.unexamined or "")
@@ -67,18 +68,18 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The findings for a release, and the ids of the earlier releases to compare."""
+    """The findings for a release, and the ids of the earlier releases to compare with it."""
 
     with_: frozenset[str]
     found: tuple[RepeatedReports, ...]
 
     def complete(self, session: Session, row: ReleaseRow) -> bool:
-        """Whether no further release with the same draws was sealed meanwhile."""
+        """Return whether all earlier releases by the same draws are among the compared ones."""
         return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release with the readable earlier releases by the same draws."""
+    """Compare a release with those earlier releases by the same draws whose files can be read."""
     with services.database.read() as session:
         row = find_release(session, release)
         earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
@@ -109,7 +110,7 @@ def compared(services: Services, release: str) -> Repetitions:
 
 
 def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
-    """Return a study's other sealed releases with blocks by the same draws, and these blocks."""
+    """Return the study's other sealed releases with blocks by the same draws, and these blocks."""
     mine = drawn(row)
     if not mine:
         return []
@@ -122,9 +123,9 @@ def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks
 
 
 def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
-    """Check that the owner's state includes all earlier releases. Raises HistoryLost.
+    """Check that the owner's agent knows all earlier releases. Raises HistoryLost.
 
-    An outdated state could report records differently by the same draws.
+    An agent with an outdated state could report records differently by the same draws.
     """
     mine, known = drawn(row), set(builds_on or ())
     for other in releases_of(session, row.study):
@@ -144,7 +145,6 @@ def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | 
 
 
 def _shared_blocks(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
-    """Return, by digest, the blocks that two releases have by the same draws."""
     return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
 
 

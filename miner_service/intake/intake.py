@@ -1,4 +1,4 @@
-"""Receiving a release: manifest, parts, seal. Each step can be repeated with the same result."""
+"""Receiving a release: its manifest, its parts, the seal. Every step can be repeated safely."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def announce(
 
 
 def seal(services: Services, release: str) -> Release:
-    """Seal a release; repeating this is harmless. Raises Conflict, StoreCorrupt, PartInvalid."""
+    """Seal a release, once or repeatedly. Raises Conflict, StoreCorrupt, PartInvalid."""
     # The lock is per release: sealing and withdrawing both remove parts that another seal would
     # read. Other releases need not wait, although a check may take minutes.
     with services.database.exclusive(closing(release)):
@@ -111,7 +111,7 @@ _NOTHING = Repetitions(frozenset(), ())
 
 
 class _SealedMeanwhile(Exception):
-    """Another release by the same draws was sealed meanwhile and is not compared yet."""
+    """Another release by the same draws was sealed meanwhile, and must also be compared."""
 
 
 def _commit_seal(
@@ -161,7 +161,7 @@ def _require_complete(release: str, missing: list[int]) -> None:
 
 
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
-    """Return a release's content within the limits. Raises LimitExceeded, PlanError and others."""
+    """Return a release's content after a check. Raises LimitExceeded, PlanError and others."""
     blocks = getattr(message, "blocks", ())
     _require_few(
         {
@@ -182,13 +182,11 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
 
 
 def _subsets(channel: Any) -> int:
-    """Return the count of subsets from which a channel, or its component channels, choose."""
     inner = getattr(channel, "channels", ())
     return len(getattr(channel, "choices", ())) + sum(map(_subsets, inner))
 
 
 def _require_small(limits: Limits, body: ReleaseCreate) -> None:
-    """Limit the parts in a manifest."""
     _require_few(
         {
             "parts": (len(body.parts), limits.parts),

@@ -21,10 +21,10 @@ from pramana_core.wire.privacy import Study, StudyStep
 
 
 def study_now(session: Session, row: StudyRow, now: datetime, *, for_owner: bool) -> Study:
-    """Return a study with its awaited owners and its next steps.
+    """Return a study with the owners that it awaits and its next steps.
 
-    An owner does not see steps about jobs: the success of a job reveals whether owners have the
-    same people.
+    An owner sees no steps about jobs, because a successful job shows that the owners have the same
+    people.
     """
     joined = active_owners(session, row.name)
     awaited = sorted(awaited_owners(session, row.name, now) - set(joined))
@@ -42,7 +42,6 @@ def _steps_of_owners(
     awaited: Collection[str],
     lapsed: Collection[str],
 ) -> Iterator[StudyStep]:
-    """Yield the steps until every owner has released."""
     study = row.name
     if lapsed:
         what = f"invite {', '.join(lapsed)} again: the invitation expired"
@@ -77,7 +76,6 @@ def _steps_of_owners(
 
 
 def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
-    """Whether owners of the same people can still agree on a plan, because nothing is released."""
     begun = select(ReleaseRow.id).where(
         ReleaseRow.study == row.name, ReleaseRow.state != "withdrawn"
     )
@@ -86,7 +84,6 @@ def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
 
 
 def _steps_of_analysts(session: Session, study: str, now: datetime) -> Iterator[StudyStep]:
-    """Yield the steps after all owners' releases, until the first job."""
     if session.scalar(select(JobRow.id).where(JobRow.study == study).limit(1)) is not None:
         return
     valid = select(TokenRow.id).where(

@@ -49,7 +49,7 @@ _NOT_OPEN_REMEDY = {
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """An announced part, with its release's kind and digest; `stored` if it arrived before."""
+    """An announced part, the kind and digest of its release, and whether it is already `stored`."""
 
     release: str
     number: int
@@ -63,7 +63,7 @@ class ExpectedPart:
 
 @dataclass(frozen=True)
 class ReceivedPart:
-    """A received part: its file (None if it was only compared), size in bytes, and SHA-256."""
+    """A received part: its size in bytes, its SHA-256, its file (None if it was only compared)."""
 
     scratch: Path | None
     size: int
@@ -88,8 +88,10 @@ _PART = (
     .where(_part.release == _release.id)
     .where(_release.id == bindparam("release"), _part.number == bindparam("number"))
 )
-"""A part, its release's state, and whether any part arrived. It selects single columns because it
-runs for each part: the text of a plan is long, and row objects are slow."""
+"""Selects a part, its release's state, and whether any part arrived.
+
+It selects single columns because it runs for each part, and plans are long and row objects slow.
+"""
 
 
 def expect_part(
@@ -213,7 +215,7 @@ _ARRIVED = (
 
 
 def require_state(release: str, state: str, wanted: str) -> None:
-    """Check that a release has a state. Raises Conflict."""
+    """Check that a release has the wanted state. Raises Conflict."""
     if state != wanted:
         raise Conflict(
             f"The release is {state}.",
@@ -223,7 +225,6 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
-    """Return the error for a part that a release lacks. Raises Conflict for a withdrawn release."""
     if row.state == "withdrawn":
         require_state(row.id, row.state, "open")
     return no_such("part")
@@ -239,7 +240,7 @@ def decode(
 
 
 def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
-    """Return the columns of a release's parts. Raises NotFound; Conflict for a closed release."""
+    """Return the columns of a release's parts. Raises NotFound, or Conflict if it is not open."""
     known: RecordSchema | None = _SCHEMAS.cache.get(expected.content)  # type: ignore[attr-defined]
     if known is not None:
         return known
@@ -250,7 +251,7 @@ def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
 
 
 _SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
-"""Parsing a plan is slow, and each part needs its columns."""
+"""The columns of a release's parts, cached because parsing a plan is slow."""
 
 
 def _conflict(part: ExpectedPart) -> Conflict:

@@ -1,6 +1,7 @@
-"""Reports of single records: publishing a plan, counting batches, and releasing the counts.
+"""Reports of single records: publishing their plan, counting batches, and releasing the counts.
 
-Only the count of each row of codes is stored, not who reported it, when, or in which batch.
+Only the count of each row of codes is stored. Who reported a row, when, and in which batch is not
+stored.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _state(row: ReportPlanRow) -> ReportsState:
 
 
 def close(services: Services, study: str) -> ReportCounts:
-    """Accept no more reports; can be repeated. Raises NotFound; Conflict if they were withdrawn."""
+    """Accept no more reports; harmless if repeated. Raises NotFound, or Conflict if withdrawn."""
     with services.database.write() as session:
         row = find_reports(session, study)
         if row.state == "withdrawn":
@@ -186,7 +187,7 @@ def close(services: Services, study: str) -> ReportCounts:
 
 
 def withdraw(services: Services, study: str) -> ReportCounts:
-    """Delete the counts and withdraw their releases; privacy sums keep them. Raises NotFound."""
+    """Delete the counts and withdraw their releases, which privacy sums keep. Raises NotFound."""
     with services.database.exclusive(_lock_name(study)):
         with services.database.write() as session:
             row = find_reports(session, study)
@@ -217,7 +218,7 @@ _PART = 1 << 17
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:
-    """Put the counts into use; return whether this is new. Raises NotFound, Conflict, NotReady."""
+    """Put the counts into use; return whether they are new. Raises NotFound, Conflict, NotReady."""
     with services.database.exclusive(_lock_name(study)):
         scratch: list[Path] = []
         try:
@@ -274,7 +275,7 @@ def _store_release(
     manifest: ReleaseCreate,
     scratch: list[Path],
 ) -> tuple[Release, bool]:
-    """Announce a release, store its parts and seal it; resume after an interruption."""
+    """Announce a release, store its parts and seal it; a repeated call continues."""
     with services.database.write() as session:
         if find_reports(session, study).state == "withdrawn":
             raise no_such("plan of single records")
@@ -300,7 +301,7 @@ def _store_release(
 def _records(
     counted: Iterator[CountedCells], records: int
 ) -> Iterator[tuple[Pseudonyms, np.ndarray]]:
-    """Yield the pseudonyms and cells of all records, part by part, ascending."""
+    """Yield the pseudonyms and cells of all records in parts, with ascending pseudonyms."""
     step = ((1 << 64) - 1) // records
     start = 0
     for some in counted:

@@ -1,7 +1,7 @@
-"""The disclosure of all releases of a study about a record, and the remaining budget.
+"""What all releases of a study disclose about a record, and the remaining budget.
 
-A release counts from its first part. The budget also reserves announced releases, so that two
-owners cannot both use the remainder. Sums exclude releases without a gamma.
+A release counts from its first part. The budget also reserves the loss of announced releases, so
+two owners cannot both use the remainder. Sums exclude releases without a gamma.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ from pramana_core.wire.privacy import (
 )
 
 _SLACK = 1 + 1e-9
-"""Epsilons are logarithms of rounded numbers, so budgets are checked to nine digits."""
+"""Relative tolerance of budgets, because epsilons are logarithms of rounded numbers."""
 
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """Losses of arrived (`left`) and announced releases; `disjoint`: owners share no people."""
+    """Losses by arrived (`left`) and announced (`to_come`) releases of a study."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
@@ -86,22 +86,23 @@ class AnnouncedReleases:
         return replace(self, left=(*self.left, *disclosures))
 
     def seen_by(self, owner: str | None) -> AnnouncedReleases:
-        """Return an owner's view, or everything without an owner."""
+        """Return the view of an owner; without an owner, everything."""
         mine = tuple(one for one in self.changed if owner in (None, one.owner))
         return replace(self, changed=mine)
 
     @property
     def owed(self) -> StudyDisclosure:
-        """The loss that a budget must cover, independent of matching records.
+        """The loss that the budget must cover, whichever records match.
 
-        Otherwise a rejected release would reveal whether other owners have a person.
+        If it depended on matching records, a rejection would reveal whether other owners have a
+        person.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
-    """Return the past and announced losses by a study's releases, excluding the release `but`."""
+    """Return the losses by a study's arrived and announced releases, except the release `but`."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
     there = list[tuple[ReleaseRow, list[BlockDisclosure]]]()
@@ -136,7 +137,7 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return a release's losses by block; for an unbounded release, its public columns."""
+    """Return a release's losses by block; without a bound, the losses of its public columns."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
@@ -154,7 +155,6 @@ def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
 def _single_record_losses(
     session: Session, study: str
 ) -> Iterator[tuple[list[BlockDisclosure], bool]]:
-    """Yield the losses by single-record reports, and whether any report arrived."""
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
@@ -163,7 +163,7 @@ def _single_record_losses(
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:
-    """Return the ids of the draws of single records' permanent reports, by block."""
+    """Return, for each block, the id of the draws of single records' permanent reports."""
     return [
         hashlib.sha256(f"pramana/reports/1\0{study}\0{block.digest}".encode()).hexdigest()
         for block in plan.blocks
@@ -182,14 +182,14 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return the losses of a planned release without storing them; without `draws` all are new."""
+    """Return the losses by a planned release; without `draws`, all its draws are new."""
     return _losses(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
     services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return the disclosure of all releases of a study, as seen by an owner or by others.
+    """Return what all releases of a study disclose, as an owner or as other readers see it.
 
     An owner's view depends on the study's declaration about people, never on matching pseudonyms.
     """
@@ -210,7 +210,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after a further release, and why the release is rejected."""
+    """Return a study's sums before and after another release, and why the release is rejected."""
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, found, shown_to_owner), found.seen_by(shown_to_owner)
@@ -226,7 +226,7 @@ def forecast(
 
 
 def require_within_budget(session: Session, release: ReleaseRow) -> None:
-    """Check that a release in the session fits the budget. Raises BudgetExceeded."""
+    """Check that an uncommitted release fits the study's budget. Raises BudgetExceeded."""
     study = people.find_study(session, release.study)
     if study.record_limit is None and study.max_epsilon_column is None:
         return
@@ -241,9 +241,10 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 
 
 def _require_central(study: StudyRow, release: ReleaseRow) -> None:
-    """Check that a release's records are alike, and enough for a study's central budget.
+    """Check a release against the central budget. Raises BudgetExceeded.
 
-    Whose records are whose counts in no check. Raises BudgetExceeded.
+    The budget needs releases with enough records and without public columns. Which records match
+    does not matter.
     """
     if study.max_central_epsilon is None or study.central_records is None:
         return
@@ -251,7 +252,7 @@ def _require_central(study: StudyRow, release: ReleaseRow) -> None:
         raise _central_excess("a release without records does not hide in others", "kind")
     if release.records < study.central_records:
         raise _central_excess(
-            f"it counts on {study.central_records:,} records, and this release has"
+            f"each release needs {study.central_records:,} records, and this one has"
             f" {release.records:,}",
             "records",
         )
@@ -291,7 +292,6 @@ def _losses(
 def _excess(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
 ) -> BudgetExceeded | None:
-    """Return the error if a release's additional loss exceeds the budget, or None."""
     of_record = study.record_limit, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
@@ -318,7 +318,7 @@ def _excess(
 
 
 def _central(services: Services, found: AnnouncedReleases, shown_to: str | None) -> CentralMessage:
-    """Return the central bound; an owner's view reveals nothing about matching records."""
+    """Return the central bound; an owner does not see it if it depends on shared records."""
     if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
         return CentralMessage(
             unstated="it depends on the records that owners share, which an owner may not learn."
@@ -332,7 +332,7 @@ _SINGLE = CentralMessage(unstated="reports of single records have only a local b
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound for results learned from some releases of a study only."""
+    """Return the central bound on results learned from only some of a study's releases."""
     single = session.get(ReportPlanRow, study)
     if single is not None and any(row.owner == single.owner for row in rows):
         return _SINGLE
@@ -410,7 +410,6 @@ def _message(
 
 
 def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
-    """Return owner and name of each column that was released randomized."""
     return [
         (block.owner, name)
         for block in found.left
@@ -422,7 +421,7 @@ def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return warnings if a record lost more than one owner, or the study plan, states."""
+    """Return warnings if a record lost more than at one owner, or more than by the study plan."""
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
@@ -447,7 +446,7 @@ def _warnings(
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
-    """Return a warning about removed owners in a study of different people."""
+    """Return a warning if a study of different people has releases of removed owners."""
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []

@@ -1,4 +1,7 @@
-"""Disclosures without an epsilon: releases without a plan, and changed reports by the same draw."""
+"""Disclosures that no epsilon bounds: releases without a gamma, and reports that changed.
+
+A report changed if two releases report a record differently by the same draw.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
 
 @dataclass(frozen=True)
 class Unbounded:
-    """A release without any bound, and the digest of its content."""
+    """A release that no epsilon bounds, and the digest of its content."""
 
     digest: str
     message: UnboundedRelease
@@ -26,7 +29,7 @@ class Unbounded:
 
 @dataclass(frozen=True)
 class Bound:
-    """A release's columns, with its bound as a whole or a statement of why it has none."""
+    """A release's columns, and the bound on the whole release or a statement of why it has none."""
 
     columns: Mapping[str, bool]
     epsilon: float | None
@@ -35,13 +38,13 @@ class Bound:
 
 @cached_by_content
 def bound_of(row: ReleaseRow) -> Bound:
-    """Return the bound on a release as a whole."""
+    """Return the bound on a whole release."""
     kind, content = kind_of_release(row), content_of(row)
     return Bound(kind.columns(content), kind.epsilon(content), kind.unbounded(content))
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
-    """Return the statement on an unbounded release; None for a bounded one."""
+    """Return why a release has no bound, with its columns; None if it has a bound."""
     bound = bound_of(row)
     if bound.statement is None:
         return None
@@ -74,13 +77,13 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return warnings about releases excluded from sums, given the randomized columns."""
+    """Return warnings about releases that sums exclude; `randomized` are the randomized columns."""
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
     sentence = (
         f"The sums exclude {len(releases)} releases without a gamma (of {first_few(owners)}). For a"
-        " record in such a release, no figure here bounds the whole disclosure."
+        " record in such a release, none of the sums bounds the whole disclosure."
     )
     return [sentence, *_twice(releases), *_both(releases, randomized)]
 
@@ -113,7 +116,7 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return the id of each block's draws, new for changed reports; None if all draws are new."""
+    """Return each block's draws by id, new for changed reports; None if all draws are new."""
     if row.draws is None:
         return None
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
@@ -124,7 +127,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
 
 
 def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
-    """Return the blocks that releases report differently, or that were not compared."""
+    """Return the blocks whose reports changed between releases, or that were not compared."""
     groups: dict[str, list[_SameDraws]] = {}
     for row in rows:
         for block in drawn(row):
@@ -143,7 +146,7 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
 
 
 def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
-    """Return warnings about reports that changed under the same draw."""
+    """Return warnings about reports that changed although the draws are the same."""
     sentences = []
     for owner in dict.fromkeys(one.owner for one in changes):
         mine = [one for one in changes if one.owner == owner]
@@ -172,8 +175,6 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class _SameDraws:
-    """Releases that share a block by the same draws, and the ids of these draws."""
-
     names: tuple[str, ...]
     draws: frozenset[str]
     rows: list[ReleaseRow]
@@ -208,7 +209,7 @@ def _count_changes(same: _SameDraws) -> ChangedReports:
 
 @dataclass(frozen=True)
 class BlockCost:
-    """The summary of a block for sums. It is cached, because plans may contain whole matrices."""
+    """The properties of a block that sums need, cached because plans may be long."""
 
     names: tuple[str, ...]
     digest: str
@@ -219,13 +220,13 @@ class BlockCost:
 
 @cached_by_content
 def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
-    """Return the costs of the blocks of a release's plan."""
+    """Return the properties of the blocks of a release's plan that sums need."""
     plan = kind_of_release(row).plan(content_of(row))
     return () if plan is None else costs(plan)
 
 
 def costs(plan: Plan) -> tuple[BlockCost, ...]:
-    """Return the costs of a plan's blocks."""
+    """Return the properties of a plan's blocks that sums need."""
     return tuple(
         BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
         for block in plan.blocks
@@ -242,19 +243,19 @@ def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
 
 @dataclass(frozen=True)
 class DrawnBlock:
-    """A randomized block and the ids of its draws; `digest` is that of variables and channel."""
+    """A randomized block and the ids of its draws; `digest` is of its variables and channel."""
 
     digest: str
     names: tuple[str, ...]
     draws: frozenset[str]
 
     def repeats(self, other: DrawnBlock) -> bool:
-        """Whether both blocks report a record identically unless its value changed."""
+        """Return whether both blocks report a record identically unless its value changed."""
         return self.digest == other.digest and bool(self.draws & other.draws)
 
 
 def drawn(row: ReleaseRow) -> list[DrawnBlock]:
-    """Return the randomized blocks of a release with stated draws."""
+    """Return the randomized blocks of a release; an empty list if it does not state its draws."""
     blocks = costs_of(row)
     named = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not named:

@@ -15,14 +15,14 @@ from pramana_core.wire.services import ProblemDetail, problem_of
 
 
 def closing(release: str) -> str:
-    """Return the lock name for sealing or withdrawing a release."""
+    """Return the name of the lock under which a release is sealed or withdrawn."""
     return f"closing {release}"
 
 
 def withdraw(services: Services, release: str) -> Release:
-    """Withdraw a release: delete its records, keep its row, fail unfinished jobs. Can be repeated.
+    """Withdraw a release: delete its records, keep its row, and fail unfinished jobs on it.
 
-    A shared tree is also deleted, with the models that contain it.
+    A shared tree is deleted, too, with the models that contain it. The call can be repeated.
     """
     with services.database.exclusive(closing(release)):
         with services.database.write() as session:
@@ -43,7 +43,7 @@ def withdraw(services: Services, release: str) -> Release:
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
-    """Return the problem of a job whose release was withdrawn or deleted."""
+    """Return the problem of a job whose release was withdrawn or deleted (`how`)."""
     return problem_of(
         Conflict(
             f"Release {row.name} of {row.owner} was {how} before the job finished.",
@@ -54,14 +54,14 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 
 
 def recover(services: Services) -> None:
-    """Create the directories and remove unneeded files. Raises StoreCorrupt, NotReady."""
+    """Create the folders and remove files that no release needs. Raises StoreCorrupt, NotReady."""
     services.segments.prepare()
     require_one_store(services.database, services.segments, begin=True)
     sweep(services)
 
 
 def sweep(services: Services) -> list[str]:
-    """Remove the files that no release needs, also while services run; return their names."""
+    """Remove the files that no release needs, even while services run; return their names."""
     return services.segments.sweep(lambda: states_of_releases(services))
 
 

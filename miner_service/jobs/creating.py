@@ -15,17 +15,9 @@ from miner_service.intake.unbounded import unbounded_of
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import PreparedJob
 from miner_service.services import Services
-from miner_service.store.jobs import (
-    UNFINISHED,
-    add_line,
-    create_job,
-    find_job,
-    find_model,
-    job_by_key,
-    job_message,
-)
+from miner_service.store.jobs import create_job, find_job, find_model, job_by_key, job_message
 from miner_service.store.people import find_study, study_message
-from miner_service.store.queue import finish
+from miner_service.store.queue import UNFINISHED, add_line, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core import privacy
 from pramana_core.privacy import Amplification
@@ -35,7 +27,7 @@ from pramana_core.wire.releases import Alignment, secrets_differ
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
-    """Create a job, or find the existing one. Return its message and whether it was queued.
+    """Create a job, or find an equal one. Return its message and whether it was queued.
 
     Raises StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded.
     """
@@ -73,7 +65,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
 def settled(
     services: Services, session: Session, study: str, wanted: JobSpec
 ) -> tuple[JobSpec, PreparedJob]:
-    """Return a specification with all options chosen, and the prepared job; see `create`."""
+    """Return a specification with all options chosen, and the prepared job. Raises as `create`."""
     if getattr(wanted, "records", "identical") is None:
         people = study_message(find_study(session, study)).people
         wanted = wanted.model_copy(update={"records": default_records(people)})
@@ -83,14 +75,13 @@ def settled(
 
 
 def _default_key(spec: JobSpec, alignment: Alignment) -> str:
-    """Return the default key of a job: equal for equal work on equal data."""
+    """Return a key that is equal for jobs with the same specification and the same releases."""
     work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     content = f"{work}\n{alignment.digest}"
     return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _name(study: str, spec: JobSpec, prepared: PreparedJob, now: datetime) -> str:
-    """Return a distinctive name for a job: what it learns, and when it was created."""
     learned = spec.kind.replace("-", " ").replace("bayes", "Bayes")
     columns = f" of {prepared.columns} columns" if prepared.columns else ""
     return f"{study}: {learned}{columns}, {now.day} {now:%b %H:%M}"
@@ -107,7 +98,7 @@ def rename(services: Services, identifier: str, name: str) -> Job:
 
 
 def _same(known: JobSpec, wanted: JobSpec) -> bool:
-    """Whether a job has the wanted specification, whatever was chosen for its open options."""
+    """Return whether a job has the wanted specification; options open in `wanted` do not matter."""
     left = [name for name in ("estimator", "order", "records") if getattr(wanted, name, 0) is None]
     return known == wanted.model_copy(update={name: getattr(known, name, None) for name in left})
 
@@ -122,9 +113,9 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
-    """Return the loss of a whole record by releases, for columns that determine each other.
+    """Return the loss of a whole record by some releases, if its columns determine each other.
 
-    The loss is infinite if a release has no gamma or no column is randomized.
+    The loss is infinite if a release has no gamma or if no column is randomized.
     """
     disclosures = [block for row in rows for block in losses_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):

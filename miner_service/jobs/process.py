@@ -1,4 +1,4 @@
-"""One run of a job in its own process, forked from a server with preloaded modules."""
+"""One run of a job in its own process, which a server with preloaded modules forks."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _SLACK = 256 << 20
 _NICER = 10
 
 _PAUSE_SECONDS = 2.0
-"""The pause before a job is queued again if the store or a cluster was unavailable."""
+"""Seconds before a job is queued again after the store or the cluster was unavailable."""
 
 STORE_AWAY = 75
-"""The exit status of a run's process if the store was unavailable: EX_TEMPFAIL."""
+"""The exit status of a process that ended because the store was unavailable (EX_TEMPFAIL)."""
 
 _PROGRESS_SECONDS = 0.5
-"""Minimum time between two writes of progress."""
+"""Minimum seconds between two writes of a run's progress."""
 
 
 @cache
@@ -55,7 +55,7 @@ def processes() -> ForkServerContext:
 
 
 def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> None:
-    """Run a leased job to its end; `learn` replaces the work of its kind."""
+    """Run a leased job to its end. If `learn` is given, it replaces the computation."""
     from miner_service.jobs.runner import learn_model, work_once
     from miner_service.services import open_services
 
@@ -81,7 +81,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
 
 
 def bound_memory(job_bytes: int) -> None:
-    """Make allocations beyond a job's memory limit fail."""
+    """Make allocations fail that would exceed a job's memory limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = job_bytes + _SLACK
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -95,7 +95,7 @@ def _end_first() -> None:
 
 
 def end_with_parent() -> None:
-    """Make the kernel end this process when its supervisor ends, by SIGIO from the pipe."""
+    """Make the kernel end this process with its supervisor, by SIGIO from their common pipe."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -108,7 +108,7 @@ def end_with_parent() -> None:
 
 
 class _Progress:
-    """Writes a run's progress to its row; skips a step if the store is unavailable."""
+    """Writes a run's progress to its row, unless the store is unavailable."""
 
     def __init__(
         self, services: Services, lease: Lease, clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""One run of a job, from its row to its model. Only the run that has the lease may end the job."""
+"""One run of a job, from its row to its model. Only the run with the lease may end the job."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 Learn = Callable[[JobSpec, PreparedJob, Services, Progress], JobResult]
-"""Does the work of a job, calls back after each step, and passes on that call's errors."""
+"""Computes a job. It calls `Progress` after each step and passes on the errors of that call."""
 
 
 def learn_model(
     spec: JobSpec, prepared: PreparedJob, services: Services, on_step: Progress
 ) -> JobResult:
-    """Do the work of a job on the service's own files."""
+    """Compute a job on the records in the service's own files."""
     kind = kind_of(spec)
     return kind.learned(spec, prepared, services.access, on_step)
 
@@ -45,7 +45,8 @@ def learn_model(
 def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress) -> bool:
     """Run a leased job, and store its model or its error if the lease is still valid.
 
-    Return whether this run ended the job. Raises NotReady, StorageFull; the job is unchanged then.
+    Return whether this run ended the job. Raises NotReady and StorageFull, which leave the job
+    unchanged.
     """
     try:
         with services.database.read() as session:
@@ -63,7 +64,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
 
 
 def _end_job(services: Services, lease: Lease, end: Callable[[Session, JobRow], None]) -> bool:
-    """End a job if this run still has its lease; return whether it had the lease."""
+    """End a job if this run still has its lease. Return whether it had the lease."""
     pause, until = _FIRST_PAUSE, time.monotonic() + services.settings.jobs.lease_seconds
     while True:
         try:
@@ -111,7 +112,6 @@ def _fail(services: Services, lease: Lease, error: Exception) -> bool:
 
 
 def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJob:
-    """Check again that a job can run on the releases for which it was created."""
     kind = kind_of(spec)
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]

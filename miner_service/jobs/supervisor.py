@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BEATS = 5
-"""Signs of life per lease time."""
+"""Signs of life per duration of a lease."""
 
 _RENEWED = 2 / 3
-"""Share of the lease time after which a run without renewed lease is ended."""
+"""Share of a lease's duration after which a run is ended if its lease was not renewed."""
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class Watch(Generic[KeyT]):
-    """Finds keys whose sign of life, a counter, stays unchanged too long by the local clock."""
+    """Finds the keys whose counter, a sign of life, has not changed for `seconds` long."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._seen: dict[KeyT, tuple[int, float]] = {}
 
     def look(self, signs: Mapping[KeyT, int], now: float) -> set[KeyT]:
-        """Record the current signs; return the keys whose sign is outdated."""
+        """Record the current counters; return the keys whose counter has been the same too long."""
         before = self._seen
         self._seen = {
             key: before[key] if key in before and before[key][0] == sign else (sign, now)
@@ -64,7 +64,7 @@ class Watch(Generic[KeyT]):
 
 @dataclass
 class Run:
-    """A job in its process. `reason` is why the supervisor ended it: an error fails the job."""
+    """A job in its process, and why the supervisor ended it; an error as `reason` fails the job."""
 
     lease: Lease
     process: BaseProcess
@@ -80,7 +80,7 @@ class Run:
 
 
 class Supervisor:
-    """Runs jobs until it is stopped, under a unique name; `learn` replaces the work of a kind."""
+    """Leases jobs under a unique name and runs them; `learn` replaces the computation if given."""
 
     def __init__(
         self, settings: Settings, database: Database, name: str, learn: Learn | None = None
@@ -99,7 +99,7 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether the last successful turn is more recent than a lease time."""
+        """Whether the last successful turn is less than the duration of a lease ago."""
         return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
     def wake(self) -> None:
@@ -107,7 +107,7 @@ class Supervisor:
         self._wake.set()
 
     def ask_to_stop(self) -> None:
-        """Give back all jobs and end."""
+        """Signal `run` to queue all running jobs again and return."""
         self._stopping.set()
         self._wake.set()
 
@@ -141,7 +141,7 @@ class Supervisor:
             self._away = True
 
     def _end_late_runs(self, now: float) -> None:
-        """End runs that take too long, or whose lease an unavailable store cannot renew."""
+        """End runs that exceed the time limit, and runs whose lease could not be renewed."""
         limit, lease = self._settings.limits.job_seconds, self._settings.jobs.lease_seconds
         lost = self._renewed is not None and now - self._renewed > _RENEWED * lease
         for run in self.runs:
@@ -164,7 +164,6 @@ class Supervisor:
                     run.end("it is no longer wanted.")
 
     def _reap(self) -> None:
-        """Collect processes that have ended."""
         for run in [run for run in self.runs if not run.process.is_alive()]:
             run.process.join()
             run.status = run.process.exitcode
@@ -173,7 +172,7 @@ class Supervisor:
             self._ended.append(run)
 
     def _write(self, now: float) -> None:
-        """Store the ends of runs, renew leases, and queue jobs again whose supervisor is gone."""
+        """Store how runs ended, renew leases, and queue the jobs of supervisors that are gone."""
         lease_seconds = self._settings.jobs.lease_seconds
         due = self._renewed is None or now - self._renewed >= lease_seconds / _BEATS
         ended = list(self._ended)
@@ -207,7 +206,6 @@ class Supervisor:
                 queue.leave(session, name)
 
     def _begin_run(self) -> bool:
-        """Start the next job; return whether one was queued."""
         with self._database.read() as session:
             if queue.next_job(session) is None:
                 return False
@@ -228,7 +226,7 @@ class Supervisor:
         return True
 
     def _end(self) -> None:
-        """End all processes and queue their jobs again, if the store is available."""
+        """End all processes, and queue their jobs again if the store is available."""
         for run in self.runs:
             run.end("its supervisor stopped.")
             run.process.join()
@@ -240,7 +238,7 @@ class Supervisor:
 
 
 def _note_end(session: Session, run: Run) -> None:
-    """Store how a run ended, unless the run did so."""
+    """Store how a run ended, unless the run stored its end itself."""
     row, now = leased(session, run.lease), utc_now()
     if row is None:
         return

@@ -19,7 +19,7 @@ _STOP_SECONDS = 10.0
 
 
 class WorkerPool:
-    """The workers of a service if they all run under supervisors on other machines."""
+    """The workers of a service, for workers on other machines; the base of `LocalWorkers`."""
 
     def __init__(self, services: Services) -> None:
         self._database = services.database
@@ -27,7 +27,7 @@ class WorkerPool:
 
     @property
     def alive(self) -> bool:
-        """Whether a supervisor gave a recent sign of life. Raises NotReady."""
+        """Return whether a supervisor gave a recent sign of life. Raises NotReady."""
         with self._database.read() as session:
             signs = queue.supervisor_signs(session)
         return bool(set(signs) - self._silent.look(signs, time.monotonic()))
@@ -43,7 +43,7 @@ class WorkerPool:
 
 
 CrewMaker = Callable[["Services"], WorkerPool]
-"""Creates the workers of a service."""
+"""A function that creates the workers of a service."""
 
 
 class LocalWorkers(WorkerPool):
@@ -59,7 +59,7 @@ class LocalWorkers(WorkerPool):
 
     @property
     def alive(self) -> bool:
-        """Whether the supervisor's thread runs and makes its turns."""
+        """Return whether the supervisor's thread runs and its turns succeed."""
         return self._thread.is_alive() and self.supervisor.alive
 
     def start(self) -> None:
@@ -67,11 +67,11 @@ class LocalWorkers(WorkerPool):
         self._thread.start()
 
     def wake(self) -> None:
-        """Let the supervisor look for jobs."""
+        """Make the supervisor look for jobs now."""
         self.supervisor.wake()
 
     def stop(self) -> None:
-        """Stop the supervisor and wait for its end."""
+        """Stop the supervisor and wait until it has ended."""
         self.supervisor.ask_to_stop()
         self._thread.join(_STOP_SECONDS)
 

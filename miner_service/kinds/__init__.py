@@ -1,4 +1,5 @@
-"""The kinds of jobs and models, one class per kind; all modules of this package are registered.
+"""The kinds of jobs and models, with one class per kind. All modules of this package are
+registered.
 
 Learners are in `pramana_core.learn`; `miner_service.jobs` runs the jobs.
 """

@@ -1,6 +1,6 @@
-"""The base class of job kinds: preparing and running a job, and writing its model.
+"""The base class of the kinds of jobs, which prepares a job, runs it, and writes its model.
 
-`prepare` decides from metadata whether a job can run, at its creation and again at its start.
+`prepare` decides from metadata whether a job can run, when the job is created and when it starts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PreparedJob:
 
     @property
     def columns(self) -> int:
-        """The count of columns that the job learns from; 0 without columns."""
+        """The count of columns that the job learns from; 0 if it does not learn from columns."""
         return 0
 
     @property
@@ -54,7 +54,7 @@ class PreparedJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The content of a model, its count of records, and tables filled in from smaller ones."""
+    """A model's content, the count of its records, and the tables composed from smaller tables."""
 
     records: int
     content: Content
@@ -70,7 +70,7 @@ _MEDIA = {"page": "text/html", "svg": "image/svg+xml", "document": "application/
 
 
 def media_type_of(form: str) -> str:
-    """Return the media type of a model's form."""
+    """Return the media type of a form of a model, such as `svg`."""
     return _MEDIA.get(form, "text/csv" if form.endswith("csv") else "text/plain")
 
 
@@ -88,7 +88,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         return str(self.message.model_fields["kind"].default)
 
     def check(self, spec: SpecT) -> None:
-        """Check a specification independently of releases; raise its first error."""
+        """Check a specification as far as possible without releases, and raise its first error."""
 
     @abstractmethod
     def prepare(
@@ -99,7 +99,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         limits: Limits,
         aligner: Aligner,
     ) -> PreparedT:
-        """Check that a job can run on these releases, all of its `release_kind`; raise if not."""
+        """Check that a job can run on these releases, all of the kind `release_kind`."""
 
     def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
         """Return the specification of a job that can run, with all open options chosen."""
@@ -113,11 +113,11 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Run a job. Raises EstimationError, SingularChannel, TableError, LimitExceeded."""
+        """Compute a job. Raises EstimationError, SingularChannel, TableError, LimitExceeded."""
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
-    """Check that each variable comes from one owner. Raises Conflict."""
+    """Check that only one owner reports each variable. Raises Conflict."""
     owners: dict[str, list[str]] = {}
     for name, owner in variables:
         owners.setdefault(name, []).append(owner)
@@ -139,7 +139,7 @@ def copies_in_words(alignment: Alignment) -> str:
 
 
 def read_document(message: Any) -> str:
-    """Return a model's document as JSON text for the readers of models."""
+    """Return a model's document as JSON text, for functions that read models."""
     return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
 
 
@@ -149,7 +149,7 @@ def write_document(message: Any) -> str:
 
 
 def render(template: str, model: ModelHead, **shown: Any) -> str:
-    """Return a model's HTML page from a file of `templates` and the variables it uses."""
+    """Return a model's HTML page. `shown` has the variables of the file in `templates`."""
     environment = Environment(
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )
@@ -173,7 +173,7 @@ def in_words(model: ModelHead) -> str:
 
 
 def stated(model: ModelHead, form: str, written: str) -> str:
-    """Return a form of a model, with its worth and disclosure added to texts and pictures."""
+    """Return a form of a model; to texts and pictures, add its assessment and what it discloses."""
     words, worth = in_words(model), model.worth and model.worth.to_worth()
     if form == "svg":
         return captioned(written, f"{worth.verdict} {words}" if worth else words)

@@ -1,4 +1,4 @@
-"""Limits on the tables and parameters of a job, checked from the plans of its records."""
+"""Limits on the tables and parameters of a job, checked before any record is counted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FEWER = "Choose fewer variables, or variables with fewer categories."
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """The plans of a job's records: one plan for each set of records reported alike."""
+    """The plans of a job's records, one for each set of records that the same sources report."""
 
     plans: tuple[Plan, ...]
 
     @cached_property
     def domain(self) -> Domain:
-        """All variables, each as described by the first plan that has it."""
+        """All variables. Each variable is described as in the first plan that has it."""
         found = {v.name: v for plan in reversed(self.plans) for v in reversed(tuple(plan.domain))}
         return Domain(tuple(reversed(found.values())))
 
@@ -36,7 +36,7 @@ class RecordLayout:
         return [{name: b for b in plan.blocks for name in b.names} for plan in self.plans]
 
     def cells(self, names: Collection[str]) -> int:
-        """Return the most cells of a table; joint blocks that are not lumpable count whole."""
+        """Return the cells of the largest table; joint blocks that are not lumpable count whole."""
         whole, reported = set(names), [1]
         for block_of in self._blocks:
             cells = 1
@@ -52,12 +52,12 @@ class RecordLayout:
         return tuple(sorted(nodes, key=lambda name: -self.cells({name}))[:most])
 
     def reports(self, names: Collection[str]) -> bool:
-        """Whether a record may report all these variables."""
+        """Whether some record may report all these variables."""
         return any(plan.reports_together(names) for plan in self.plans)
 
 
 class Extent(NamedTuple):
-    """The variables that a job counts, the layout of their records, and the count of records."""
+    """A job's variables, the layout of its records, and their count."""
 
     variables: tuple[str, ...]
     layout: RecordLayout
@@ -65,12 +65,12 @@ class Extent(NamedTuple):
 
 
 def weighs_reports(spec: CountsSpec) -> bool:
-    """Whether the estimator weights single reports; then each report must have all variables."""
+    """Whether the estimator uses single reports, and therefore only those with all variables."""
     return spec.estimator in ("moment", "sum")
 
 
 def can_estimate(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool:
-    """Whether the estimator can compute a table over some variables from reports of all of them."""
+    """Whether the estimator can compute the table over some variables from this layout."""
     if spec.models:
         size = layout.domain.project(tuple(names)).size
         if len(names) > (spec.order or 2) or size > INFORMATION_CELLS:
@@ -81,7 +81,7 @@ def can_estimate(spec: CountsSpec, names: Collection[str], layout: RecordLayout)
 def require_table(
     spec: CountsSpec, names: Collection[str], layout: RecordLayout, limits: Limits, *, where: str
 ) -> None:
-    """Limit the table over some variables. Raises LimitExceeded."""
+    """Check the cells of the table over some variables. Raises LimitExceeded."""
     most = limits.job_cells
     if spec.models or (spec.estimator == "ml" and spec.records == "any"):
         # The errors of such a table come from an information matrix over its cells.
@@ -98,7 +98,7 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Limit a network classifier whose features depend on `most` others. Raises LimitExceeded."""
+    """Check a network classifier whose features have `most` other parents. Raises LimitExceeded."""
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
     )
@@ -114,7 +114,7 @@ def require_network(
 
 
 def require_families(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Limits) -> None:
-    """Limit the table of each node with its parents. Raises LimitExceeded."""
+    """Check the cells of the table of each node with its parents. Raises LimitExceeded."""
     parameters = sum(layout.domain.project((n, *p)).size for n, p in spec.structure.items())
     require_at_most(
         parameters, limits.model_parameters, "parameters of the network", "structure", FEWER
@@ -126,7 +126,7 @@ def require_families(spec: BayesNetParametersSpec, layout: RecordLayout, limits:
 def require_pairs(
     names: Collection[str], layout: RecordLayout, *, where: str, most: int = INFORMATION_CELLS
 ) -> None:
-    """Limit the largest table of two variables. Raises LimitExceeded."""
+    """Check the cells of the largest table of two variables. Raises LimitExceeded."""
     pair = sorted(names, key=lambda name: -layout.domain[name].size)[:2]
     cells = layout.domain.project(pair).size
     require_at_most(cells, most, f"cells of the table over {pair}", where, FEWER)
@@ -135,7 +135,7 @@ def require_pairs(
 def require_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Limit the largest table of a search, and its bootstrap samples. Raises LimitExceeded."""
+    """Check the largest table of a search, and its bootstrap samples. Raises LimitExceeded."""
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER
     )
@@ -180,7 +180,7 @@ def uses_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: Record
 
 
 def _most_parameters(domain: Domain, most: int) -> int:
-    """Return the most parameters of a network if each node has the `most` largest parents."""
+    """Return the maximum parameters of a network whose nodes have `most` parents each."""
     sizes = sorted(domain.shape, reverse=True)
     return sum(
         size * math.prod((sizes[:place] + sizes[place + 1 :])[:most])

@@ -1,4 +1,4 @@
-"""Decision trees, linear and Bayesian classifiers: limits of their jobs, and their pages."""
+"""Decision trees, linear and Bayesian classifiers: the limits of their jobs, and their pages."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from pramana_core.wire.models import (
 )
 
 MOST_NODES = 20_000
-"""Maximum nodes of a tree."""
+"""Maximum count of nodes of a tree."""
 
 MOST_COLUMNS = 2_048
-"""Maximum columns of a linear classifier, which needs the products of all pairs of columns."""
+"""Maximum columns of a linear classifier, which needs the product of each pair of columns."""
 
 MOST_CLASSES = 256
 """Maximum classes of a linear classifier; each class has its own plane."""
@@ -52,7 +52,7 @@ MOST_WEIGHTS = 1 << 14
 """Maximum weights of all planes together."""
 
 MOST_DRAWN = 1 << 24
-"""Maximum product of the records drawn from a network and the classes."""
+"""Maximum count of records drawn from a network, times the count of classes."""
 
 _FORMS = ("svg", "text", "bif")
 """The forms in which a model is available, in addition to its page and its document."""
@@ -91,7 +91,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:  # noqa: ARG003
-        """Return further variables of a model's page."""
+        """Return the additional variables of a model's page."""
         return {}
 
     def check(self, spec: SpecT) -> None:
@@ -106,7 +106,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
             )
 
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
-        """Return the features, by default all reported variables, and last the class."""
+        """Return the features (by default all other reported variables) and, last, the class."""
         names = [name for name in self._inputs(spec) or reported.names if name != spec.target]
         if not names:
             raise OptionError(
@@ -119,7 +119,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         return named
 
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:  # noqa: ARG002
-        """Limit the variables; each kind also limits its tables."""
+        """Check that the count of variables is affordable. Each kind also checks its own tables."""
         require_at_most(
             len(extent.variables),
             limits.search_variables,
@@ -143,7 +143,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         return self.learner.worth(marginals, model, getattr(spec, "seed", 0))
 
     def require_readable(self, model: Any) -> None:
-        """Limit the size of the model. Raises LimitExceeded."""
+        """Check that the model is not too large to read. Raises LimitExceeded."""
 
 
 class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
@@ -157,7 +157,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         return {"through": model_note(model)}
 
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
-        """Limit variables, splits, and the tables of paths or of a model. Raises LimitExceeded."""
+        """Check variables, splits and the tables needed. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         attributes = layout.domain.project(variables[:-1])
@@ -179,7 +179,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         require_table(spec, layout.largest(variables, most), layout, limits, where="max_depth")
 
     def require_readable(self, model: Any) -> None:
-        """Limit the nodes. Raises LimitExceeded."""
+        """Check that the tree has at most `MOST_NODES` nodes. Raises LimitExceeded."""
         require_at_most(
             sum(1 for _ in model.root),
             MOST_NODES,
@@ -192,7 +192,6 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
 def _require_few_classes(
     spec: LinearClassifierSpec, domain: Domain, columns: int, *, tabulated: bool
 ) -> None:
-    """Limit the planes, their weights, and the scores of drawn records."""
     classes, sample = domain[spec.target].size, spec.options().sample
     drawn = 0 if tabulated else classes * sample
     bounds = (
@@ -222,7 +221,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
     def require_affordable(
         self, spec: LinearClassifierSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Limit columns, classes and tables. Raises LimitExceeded, UnknownVariable, OptionError."""
+        """Check columns, classes and tables. Raises LimitExceeded, UnknownVariable, OptionError."""
         variables, layout, _records = extent
         domain = layout.domain.project(variables)
         features = domain.project(variables[:-1])
@@ -253,7 +252,7 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
         return {"name": NAMES[model.model], "structure": structure}
 
     def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
-        """Limit variables, the largest table and all parameters. Raises LimitExceeded."""
+        """Check the variables, the largest table and the parameters. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         most = spec.options().depends_on

@@ -1,4 +1,4 @@
-"""Base class of jobs on randomized records, which learn from counts estimated under their plans."""
+"""The base class of jobs on randomized records, which learn from estimated counts."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ SpecT = TypeVar("SpecT", bound=CountsSpec)
 MessageT = TypeVar("MessageT", bound=ModelHead)
 
 _LEARNING = 50
-"""Percentage of a job's progress for learning; computing the model's worth follows."""
+"""Percentage of a job's progress at which the model is learned and its assessment begins."""
 
 NeededBlocks = tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
-"""Releases, each with the blocks of its plan that a job needs."""
+"""The releases that a job needs, each with the needed blocks of its plan."""
 
 
 @dataclass(frozen=True)
 class CountsJob(PreparedJob):
-    """A job that can run: its variables and records, the blocks it needs, and its specification."""
+    """A job that can run: its specification, variables and records, and the blocks it needs."""
 
     extent: Extent
     planned: tuple[PlannedRelease, ...]
@@ -67,15 +67,15 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
-        """Return the variables to count, given all reported ones; raise if that is impossible."""
+        """Return the variables to count, chosen from all reported ones, or raise an error."""
 
     @abstractmethod
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:
-        """Raise LimitExceeded if a job on these variables is too expensive."""
+        """Check that a job on these variables is affordable. Raises LimitExceeded."""
 
     @abstractmethod
     def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
-        """Learn from marginals over the variables, in their order."""
+        """Learn from marginals over the variables that `variables` returned, in their order."""
 
     def prepare(
         self,
@@ -121,12 +121,12 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         return CountsJob(sources, alignment, extent, releases, blocks, settled)
 
     def settled(self, spec: SpecT, prepared: CountsJob) -> SpecT:
-        """Return a specification that can run, with its estimator and order."""
+        """Return the specification of a job that can run, with its estimator and order chosen."""
         chosen = prepared.settled
         return spec.model_copy(update={"estimator": chosen.estimator, "order": chosen.order})
 
     def _affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> SpecT:
-        """Return a job with the given order, or with the highest affordable default order."""
+        """Check the job's order, or choose the highest affordable one; return the job."""
         if not spec.models:
             spec = spec.model_copy(update={"order": spec.order or LEAST_ORDER})
         elif spec.order is None and self.settles_order:
@@ -146,7 +146,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Estimate the counts of a job and learn its model from them."""
+        """Estimate the counts that a job needs, and learn its model from them."""
         steps = Repeating(on_step)
         spec = self.settled(spec, prepared)
         marginals = marginals_of(
@@ -172,11 +172,10 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def worth(self, spec: SpecT, marginals: Marginals, content: Content) -> Worth | None:
-        """Return the worth of a model, given its content; None if it is unknown."""
+        """Return the assessment of a model with this content; None if it cannot be assessed."""
 
 
 def _reported_domain(releases: Iterable[PlannedRelease]) -> Domain:
-    """Return the variables that at least one release reports."""
     blocks = [block for release in releases for block in release.plan.blocks]
     found: dict[str, Variable] = {}
     for variable in (v for b in blocks if not b.channel.withheld for v in b.variables):
@@ -186,7 +185,6 @@ def _reported_domain(releases: Iterable[PlannedRelease]) -> Domain:
 
 
 def _require_reported(variables: Collection[str], domain: Domain) -> None:
-    """Check that at least one record reports each variable."""
     missing = sorted(set(variables) - set(domain.names))
     if missing:
         reported = sorted(domain.names)
@@ -198,7 +196,7 @@ def _require_reported(variables: Collection[str], domain: Domain) -> None:
 
 
 def _require_all_reported(variables: Sequence[str], plans: Sequence[Plan]) -> None:
-    """Check that each record reports all variables, as estimation by moments requires."""
+    """Check that every record reports all variables, because the moment estimators need them."""
     for plan in plans:
         reported = {n for b in plan.blocks if not b.channel.withheld for n in b.names}
         if absent := sorted(set(variables) - reported):

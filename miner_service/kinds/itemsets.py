@@ -38,13 +38,12 @@ SHOWN = 500
 """Maximum rows of a list on the page; the CSV has all rows."""
 
 _MINING_STEPS, _RULE_STEPS = 80, 20
-"""Percentages of a job's progress for the search for itemsets, and for the rules."""
+"""Percentages of a job's progress for finding itemsets, and for finding rules."""
 
 _JOINED = " & "
 
 
 def _shorten(found: FoundItemsets) -> FoundItemsets:
-    """Return a search's result with only the itemsets to list."""
     levels = []
     for level in found.levels:
         kept = _is_listed(level)
@@ -55,7 +54,6 @@ def _shorten(found: FoundItemsets) -> FoundItemsets:
 
 
 def _is_listed(level: Level) -> Flags:
-    """Return a mask of a level's itemsets that are frequent or undecided."""
     listed: Flags = level.chosen | (level.verdict != NOT_FREQUENT)
     return listed
 
@@ -66,7 +64,6 @@ def _word(model: AssociationRulesMessage, place: int) -> str:
 
 
 def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
-    """Return the joined labels of items."""
     return _JOINED.join(_word(model, place) for place in items)
 
 
@@ -133,7 +130,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
     def require_affordable(
         self, spec: AssociationRulesSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Limit the variables, the items and, where itemsets need tables, the largest table."""
+        """Check the variables, the items and, if itemsets need tables, the largest table."""
         variables, layout, _records = extent
         items = items_of(layout.domain.project(variables), spec.present, spec.items)
         require_at_most(

@@ -54,7 +54,7 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A regression job that can run; with `disjoint`, its releases have different people."""
+    """A regression job that can run. If `disjoint` is true, the releases have different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
@@ -108,7 +108,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         limits: Limits,
         aligner: Aligner,
     ) -> TablesJob:
-        """Check that a job can run on masked releases. Raises DomainError and others."""
+        """Check that a job can run on masked releases. Raises DomainError and other errors."""
         self.check(spec)
         releases = tuple(MaskedRelease(source, table) for source, table in released)
         if not releases and not alignment.missing:
@@ -199,7 +199,6 @@ def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tup
 def _require_affordable(
     spec: RegressionSpec, columns: Sequence[TableColumn], rows: int, limits: Limits
 ) -> None:
-    """Limit the columns and the numbers of the fit. Raises LimitExceeded."""
     features = [
         Feature(column.name, None if column.categories is None else tuple(column.categories))
         for column in columns
@@ -214,7 +213,7 @@ def _require_affordable(
 
 
 def _columns_by_name(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
-    """Return all columns by name; a column masked by any owner counts as masked."""
+    """Return all columns by name. A column counts as masked if any owner masked it."""
     found: dict[str, TableColumn] = {}
     for release in releases:
         for name, column in release.columns.items():
@@ -225,7 +224,6 @@ def _columns_by_name(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn
 
 
 def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) -> None:
-    """Check that each release has every variable with the same description."""
     first = needed[0].columns
     for release in needed:
         own = release.columns
@@ -249,7 +247,7 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
 
 
 def _units_warnings(table: MixedTable, releases: Sequence[MaskedRelease]) -> tuple[str, ...]:
-    """Return a warning for each number whose unit seems to differ between owners."""
+    """Return a warning for each numeric column whose unit seems to differ between owners."""
     ends = np.cumsum([release.source.records for release in releases])[:-1]
     found = []
     for column in table.columns:

@@ -1,4 +1,4 @@
-"""Bayesian networks: parameters of a given structure, or structure and parameters."""
+"""Bayesian networks: learning the parameters of a given structure, or the structure as well."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ PARAMETERS_SHOWN = 2_000
 """Maximum parameters on the page; the JSON has all parameters."""
 
 _SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
-"""Percentages of a structure job's progress for the search, and for the parameters."""
+"""Percentages of a job's progress for the search of a structure, and for its parameters."""
 
 
 def document_of(model: BayesNetMessage) -> NetworkDocument:
-    """Return a model as a network with its learned links."""
+    """Return a model as a network document, with its learned links."""
     return network_of_json(model.model_dump(mode="json"))
 
 
@@ -50,7 +50,6 @@ def _parameters(
 
 
 def _content(learned: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
-    """Return the fields of a model from a network and its learned links."""
     document = network_json(learned, links)
     return {name: part for name, part in document.items() if name != "kind"}
 
@@ -61,7 +60,7 @@ def _draw(model: BayesNetMessage) -> str:
 
 
 _OVERVIEW_LINKS = 12
-"""Maximum links of the overview of a large network."""
+"""Maximum links in the overview of a large network."""
 
 
 def _overview(document: NetworkDocument) -> str:
@@ -100,8 +99,6 @@ def _page(model: BayesNetMessage) -> str:
 
 
 class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
-    """Bayesian networks."""
-
     message = BayesNetMessage
     views: ClassVar = {
         "page": _page,

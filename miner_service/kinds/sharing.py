@@ -1,4 +1,4 @@
-"""Models learned from the trees that owners released, without records."""
+"""Models learned from the trees that owners released. The owners release no records for them."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessag
 from pramana_core.wire.releases import Alignment
 
 MOST_NUMBERS = 100_000_000
-"""Maximum numbers of pseudo-data: records times columns, where each category is a column."""
+"""Maximum numbers in the pseudo-data: records times columns. Each category is a column."""
 
 MOST_CELLS = 20_000_000
-"""Maximum cells of a table of classes by paths, columns or compared records."""
+"""Maximum cells of a table with the classes as rows."""
 
 MOST_DRAWN = 200_000
-"""Maximum product of leaves and classes of a picture."""
+"""Maximum of leaves times classes for which a tree has a picture."""
 
 COMPARED = 20_000
-"""Maximum records for the comparison of a model with a tree."""
+"""Maximum records for comparing a model with a tree."""
 
 FEWER = "Name fewer owners, or ask them to prune their trees further."
 
 
 @dataclass(frozen=True)
 class TreeSource:
-    """A released tree that a job uses: its owner, its release and its message."""
+    """A released tree that a job uses, with its owner, release and message."""
 
     owner: str
     release: str
@@ -104,7 +104,6 @@ def _columns(schema: TreeSchema) -> int:
 def _records_to_compare(
     options: CombineOptions, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return drawn records for the comparison of a model with the trees."""
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
@@ -119,7 +118,6 @@ def _records_to_compare(
 def _compare(
     source: TreeSource, tree: SharedTree, model: GlobalModel, records: MixedTable
 ) -> UsedTreeMessage:
-    """Return the agreement of a model with a tree."""
     alike = class_match(model, in_schema(tree, model.schema), records)
     return UsedTreeMessage(
         release=source.release,
@@ -136,7 +134,7 @@ def _compare(
 
 
 def _worth(compared: Sequence[UsedTreeMessage]) -> Worth:
-    """Return the worth of a model of trees: how often it agrees with each tree."""
+    """Return the assessment of a model: how often it agrees with each tree."""
     figures = []
     for tree in compared:
         half = normal_quantile(LEVEL) * tree.class_match_se
@@ -162,7 +160,7 @@ def _draw(message: ModelSharingMessage) -> str:
 
 
 def _picture(model: GlobalModel) -> str | None:
-    """Return the picture of a tree; None for a very large tree or another kind of model."""
+    """Return the picture of a tree; None for a very large tree or for a model of another kind."""
     if isinstance(model, SharedTree) and len(model.leaves) * model.schema.classes <= MOST_DRAWN:
         return draw_shared_tree(model).svg()
     return None
@@ -184,7 +182,6 @@ def _page(message: ModelSharingMessage) -> str:
 
 
 def _guarantees(used: UsedTreeMessage) -> str:
-    """Return a phrase for the guarantees of a released tree."""
     promises = []
     if used.requirement is not None:
         promises.append(str(used.requirement))
@@ -196,7 +193,6 @@ def _guarantees(used: UsedTreeMessage) -> str:
 def _choose_trees(
     spec: ModelSharingSpec, released: Sequence[ReleaseContent], study: str
 ) -> list[ReleaseContent]:
-    """Return the trees in use with the named owners and class."""
     there = {source.owner for source, _ in released}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(
@@ -324,7 +320,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         schemas: Sequence[TreeSchema],
         limits: Limits,
     ) -> None:
-        """Limit the size of the pseudo-data and of the model. Raises LimitExceeded."""
+        """Check the sizes of the pseudo-data and of the model. Raises LimitExceeded."""
         paths = [path for source in used for path in source.tree.leaves]
         require_at_most(len(paths), limits.model_parameters, "paths of trees", "owners", FEWER)
         columns = max(map(_columns, schemas))

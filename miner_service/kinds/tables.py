@@ -29,16 +29,15 @@ CELLS_SHOWN = 2_000
 """Maximum cells on the page; the CSV has all cells."""
 
 MOST_BYTES = 20 * MEBIBYTE
-"""Maximum JSON of a table, in which each cell names its variables and categories."""
+"""Maximum bytes of a table as JSON, in which each cell names its variables and categories."""
 
 _CELL_BYTES, _LABEL_BYTES = 200, 6
-"""Bytes of a cell without labels (six numbers), and of the punctuation of each label."""
+"""Bytes of a cell's six numbers, and of the punctuation of each of its labels."""
 
 _NUMBERS = ("count", "projected", "se_records", "se_population")
 
 
 def _bytes(domain: Domain) -> int:
-    """Return the approximate bytes of JSON for the cells of a table."""
     one = _CELL_BYTES + sum(
         _LABEL_BYTES + len(v.name.encode()) + len("".join(v.categories).encode()) / v.size
         for v in domain
@@ -47,7 +46,7 @@ def _bytes(domain: Domain) -> int:
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:
-    """Return a row per cell: a column per variable, then the numbers."""
+    """Return the table as CSV with a row per cell: a column per variable, then the numbers."""
     names = [variable.name for variable in model.variables]
     marked = (
         [bool(model.filled_in)] if isinstance(model.spec, CountsSpec) and model.spec.models else []
@@ -112,7 +111,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
         return table_worth(marginals, spec.variables)
 
     def learn(self, spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
-        """Return the table's raw counts with errors and intervals, and the nearest valid counts."""
+        """Return the raw counts with their errors and intervals, and the nearest valid counts."""
         on_step(0, 1)
         table = marginals.marginal(spec.variables)
         shares = project_to_simplex(table.counts.reshape(1, -1) / table.records)

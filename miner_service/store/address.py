@@ -26,7 +26,7 @@ def write_address(settings: Settings, url: str) -> None:
 
 
 def address_of(settings: Settings, url: str | None) -> str:
-    """Return the address for invitations and access files; `url` overrides. Raises OptionError."""
+    """Return `url` or, without it, the address for invitations. Raises OptionError."""
     if url is not None:
         require_public_address(url, "url")
         return url

@@ -19,7 +19,7 @@ from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 
 KeyText = npt.NDArray[np.bytes_]
-"""Pseudonyms as strings of 16 bytes. All have the same length, so they compare as bytes do."""
+"""Pseudonyms as strings of 16 bytes. Because all have this length, they sort as bytes do."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ColumnFiles:
 
 @dataclass(frozen=True)
 class SealedFile:
-    """Digests of a column file: of its pseudonyms, and of all its bytes."""
+    """The digests of a column file: the digest of its pseudonyms, and of all its bytes."""
 
     keys_digest: str
     sha256: str
@@ -61,7 +61,7 @@ def build_columns(
 ) -> SealedFile:
     """Join decoded parts into one column file at `scratch`, with one part in memory at a time.
 
-    Raises PartInvalid, StorageFull or NotReady, and then removes the file.
+    Raises PartInvalid, StorageFull or NotReady, after removing the file.
     """
     schema, raw = columns.arrow, scratch.with_suffix(".raw")
     sizes = [records * int(field.type.bit_width) // 8 for field in schema]
@@ -88,7 +88,7 @@ def _write_parts(
     records: int,
     parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
 ) -> str:
-    """Write each column contiguously at its offset and return the digest of the pseudonyms."""
+    """Write each column at its offset in the file, and return the digest of the pseudonyms."""
     digest, start, last = hashlib.sha256(), 0, b""
     for number, (keys, columns) in enumerate(parts):
         if last and not last < keys[:1].tobytes():
@@ -120,7 +120,7 @@ def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
 
 
 def drop_pages(arrays: Iterable[npt.NDArray[Any]]) -> None:
-    """Release the pages of memory-mapped columns from memory; later access reads them from disk."""
+    """Free the memory of memory-mapped columns; a later access reads them from the disk again."""
     for array in arrays:
         base: Any = array
         while isinstance(base, np.ndarray | memoryview):
@@ -130,11 +130,11 @@ def drop_pages(arrays: Iterable[npt.NDArray[Any]]) -> None:
 
 
 class _Mapping(mmap.mmap):
-    """The mapping of a sealed file. The file never changes, so its pages can be dropped."""
+    """The mapping of a sealed file into memory. The file never changes, so memory can be freed."""
 
 
 def _map_columns(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
-    """Return columns as arrays over one mapping of a file; the arrays keep the mapping open."""
+    """Return columns as arrays over one mapping of a file, which the arrays keep open."""
     try:
         with path.open("rb") as file:
             source = _Mapping(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"([a-z]-[0-9a-f]{12})\.[\w-]+")
 
 @dataclass(frozen=True)
 class Credential:
-    """A new credential. Its holder sees `text` once; the miner stores `id` and `hash`."""
+    """A new credential. Only its holder gets `text`; the miner stores `id` and `hash`."""
 
     id: str
     text: str
@@ -48,12 +48,12 @@ def derived_credential(prefix: str, secret: str, key: str) -> Credential:
 
 
 def credential_hash(text: str) -> str:
-    """Return a credential's SHA-256 hash, which is stored in its stead."""
+    """Return the SHA-256 hash of a credential, which the miner stores instead of the credential."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def credential_id(text: str) -> str:
-    """Return the id that a credential claims, or ""; only `matches` verifies the credential."""
+    """Return the id in a credential, or "". Only `matches` verifies the credential."""
     claimed = text.partition(".")[0]
     return claimed if _ID.fullmatch(claimed) else ""
 
@@ -64,5 +64,5 @@ def without_secrets(text: str) -> str:
 
 
 def matches(text: str, stored_hash: str) -> bool:
-    """Whether a credential has the stored hash; compares in constant time."""
+    """Return whether a credential has the stored hash. The comparison takes constant time."""
     return hmac.compare_digest(credential_hash(text), stored_hash)

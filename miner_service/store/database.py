@@ -1,4 +1,4 @@
-"""The common part of the miner's databases: sessions on an engine, and translated errors.
+"""The common base of the miner's databases: sessions on an engine, and translation of errors.
 
 Only one transaction writes at a time. Readers see a snapshot and never wait.
 """
@@ -33,11 +33,14 @@ from pramana_core.errors import (
 log = logging.getLogger(__name__)
 
 _FULL_OF_POSTGRES = "53100"
-"""`disk_full`"""
+"""PostgreSQL's state `disk_full`."""
 
 _AWAY_OF_POSTGRES = ("08", "25006", "40", "53", "55", "57", "58")
-"""Prefixes of the states of temporary failures: connection lost, standby server, deadlock, out of
-resources, lock not available, stopped by the operator or a time-out, system error."""
+"""Prefixes of PostgreSQL's states after which a request may be repeated.
+
+In order: connection lost, standby server, deadlock, out of resources, lock not available, stopped
+by the operator or by a time-out, system error.
+"""
 
 _FULL_OF_SQLITE = {
     sqlite3.SQLITE_FULL,
@@ -65,14 +68,13 @@ def answering() -> Iterator[None]:
 
 
 def reason(error: NotReady) -> str:
-    """Return why a database did not answer, for the operator; clients must not see it."""
+    """Return why a database does not answer. This text is for the operator, not for clients."""
     cause = error.__cause__
     lines = str(cause.orig if isinstance(cause, DBAPIError) else cause).strip().splitlines()
     return lines[0].rstrip(".") if lines else "no answer"
 
 
 def _translate(error: DBAPIError) -> PramanaError | None:
-    """Return the project's error for a driver's error; None for an unexpected one."""
     if isinstance(error.orig, sqlite3.Error):
         return _translate_sqlite(error.orig)
     if _NUL in str(error.orig):
@@ -120,7 +122,7 @@ def _away() -> NotReady:
 # `alembic_version` has the revision, as with Alembic. SQLite files also have it in `PRAGMA
 # user_version`, which is readable without a transaction.
 HEAD = "12"
-"""The schema revision of this version; all released miners have the same."""
+"""The schema revision of this version."""
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
@@ -177,7 +179,7 @@ def _upgrade(connection: Connection, found: str, place: str) -> None:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the schema revision: None without tables, "" for tables of another program."""
+    """Return the schema revision; None without tables, "" if the tables are another program's."""
     tables = inspect(connection).get_table_names()
     if REVISION.name in tables:
         return connection.scalar(select(REVISION.c.version_num)) or ""
@@ -185,21 +187,21 @@ def revision_of(connection: Connection) -> str | None:
 
 
 STEADY_SECONDS = 2.0
-"""Time since the last failure after which a database counts as answering again."""
+"""Seconds without a failure after which the log states that a database answers again."""
 
 READ_ONLY = "read_only"
-"""The execution option of transactions that only read."""
+"""The name of the execution option for transactions that only read."""
 
 
 class Database:
-    """A database with the miner's tables. Raises NotReady or StorageFull without any change."""
+    """A database with the miner's tables. NotReady and StorageFull leave it unchanged."""
 
     def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
         self._engine = engine
         self._reader = reader.execution_options(**{READ_ONLY: True})
         self._changing = threading.Lock()
         self._names: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        """Locks in use, by name."""
+        """The locks in use, by their names."""
         self._place = place
         self._failed: float | None = None
 
@@ -221,7 +223,7 @@ class Database:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Exclude other processes while the database opens, if the folder's lock does not."""
+        """Exclude other processes while the database opens, unless the folder's lock does that."""
         yield
 
     @property
@@ -241,7 +243,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open the only session that may write now; an error rolls it back."""
+        """Open the one session that may write at this time. An error rolls it back."""
         with (
             self._noting_outages(),
             answering(),
@@ -252,7 +254,7 @@ class Database:
 
     @contextmanager
     def _noting_outages(self) -> Iterator[None]:
-        """Log the first transaction without an answer, and the first one with an answer again."""
+        """Log when the database stops answering, and when it answers again."""
         try:
             yield
         except NotReady as error:
@@ -275,7 +277,7 @@ class Database:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Lock a name against all threads, on PostgreSQL all processes; wait for the lock."""
+        """Lock a name against all threads (on PostgreSQL, all processes), after waiting for it."""
         with self._changing:
             lock = self._names.setdefault(name, threading.Lock())
         with lock:
@@ -286,7 +288,7 @@ class Database:
         raise NotImplementedError
 
     def ping(self) -> None:
-        """Run a minimal query."""
+        """Run a minimal query, to check that the database answers."""
         with self.read() as session:
             session.execute(text("SELECT 1 FROM studies LIMIT 1"))
 
@@ -300,7 +302,7 @@ KEY_LENGTH = 64
 
 
 def open_key(database: Database) -> bytes:
-    """Return the key that all services of a database share; create it if it is missing."""
+    """Return the key that all services of a database share. Create the key if it is missing."""
     with database.read() as session:
         row = session.get(KeyRow, _KEY)
     if row is None:

@@ -1,4 +1,4 @@
-"""Durable writing of files, and translation of disk errors."""
+"""Writing files so that they survive a power cut, and translation of disk errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def storing(what: str, *scratch: Path) -> Iterator[None]:
 
 
 def settle(scratch: Path, path: Path) -> None:
-    """Flush a complete file to the disk and rename it durably."""
+    """Flush a complete file to the disk and rename it, so that a power cut cannot undo this."""
     flush(scratch)
     scratch.replace(path)
     sync_directory(path.parent)
@@ -53,7 +53,7 @@ def flush(path: Path) -> None:
 
 
 def sync_directory(folder: Path) -> None:
-    """Flush a directory's entries to the disk, where the system supports it."""
+    """Flush a directory's entries to the disk, if the system supports it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The store's marker: an id in both the database and the files, compared at every start."""
+"""The marker of a store: an id in the database and in the files, compared at every start."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from miner_service.store.segments import IDENTITY, Segments
 from pramana_core.errors import StoreCorrupt
 
 MARKER = "pramana/store/1"
-"""The row of `service_keys` with the marker."""
+"""The key of the row of `service_keys` with the marker."""
 
 BACKUP = "pramana/backup/1"
-"""The row of `service_keys` with the time of the last backup, as text."""
+"""The key of the row of `service_keys` with the time of the last backup, as text."""
 
 _BYTES = 16
 
@@ -49,7 +49,7 @@ def require_one_store(database: Database, segments: Segments, *, begin: bool = F
 
 
 def same_store(database: Database, segments: Segments) -> bool:
-    """Whether database and files still have the same marker. Raises NotReady."""
+    """Return whether database and files still have the same marker. Raises NotReady."""
     with database.read() as session:
         return _marker(session) == segments.identity()
 

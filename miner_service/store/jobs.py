@@ -1,24 +1,22 @@
-"""Rows of jobs and models: look-up, creation, messages and logs."""
+"""Rows of jobs and models: finding them, creating them, their messages and logs."""
 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import new_id
 from miner_service.store.people import no_such
+from miner_service.store.queue import add_line, queue_again
 from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
 from pramana_core.errors import Conflict, LimitExceeded
 from pramana_core.wire.jobs import LOG_LINES, Job, JobLine, JobSpec, read_job_spec
 from pramana_core.wire.services import ProblemDetail
-
-log = logging.getLogger("miner_service.jobs")
 
 
 def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
@@ -54,7 +52,6 @@ def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
 
 
 def _seconds_left(row: JobRow, now: datetime) -> float | None:
-    """Estimate a run's remaining seconds from its progress so far."""
     if row.state != "running" or row.started is None or not row.progress:
         return None
     ran = max((now - row.started).total_seconds(), 0.0)
@@ -80,35 +77,6 @@ def find_model(session: Session, identifier: str) -> ModelRow:
     if row is None:
         raise no_such("model")
     return row
-
-
-_LONGEST = 500
-
-
-def add_line(
-    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
-) -> None:
-    """Add a line to a job's log, by default for its last run, and to this process's log."""
-    run = attempt or row.attempt
-    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
-    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
-
-    @event.listens_for(session, "after_commit", once=True)
-    def _committed(_session: Session) -> None:
-        log.info("job", extra=fields)
-
-
-UNFINISHED = ("queued", "running")
-
-
-def queue_again(row: JobRow) -> None:
-    """Put a job back into the queue as a new attempt."""
-    row.state = "queued"
-    row.attempt += 1
-    row.progress = 0.0
-    row.problem = None
-    row.finished = None
-    row.lease = None
 
 
 def create_job(
@@ -165,7 +133,6 @@ def create_job(
 
 
 def _require_room(session: Session, study: str, most: int) -> None:
-    """Check that a study may queue one more job. Raises LimitExceeded."""
     waiting = select(func.count()).select_from(JobRow)
     queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
     if queued >= most:

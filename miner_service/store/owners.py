@@ -1,4 +1,4 @@
-"""Owners of a study: invitation, joining, removal."""
+"""The owners of a study: inviting, joining and removing them."""
 
 from __future__ import annotations
 
@@ -138,7 +138,6 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> None:
-    """End an owner's pending invitations."""
     query = select(InvitationRow).where(
         InvitationRow.study == study,
         InvitationRow.owner == owner,
@@ -149,7 +148,7 @@ def _end_invitations(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end(row: InvitationRow, now: datetime) -> None:
-    """Expire an invitation and erase its secret, so that setting a clock back cannot revive it."""
+    """Make an invitation expire, and erase its secret so that no change of the clock revives it."""
     row.expires = min(row.expires, now)
     row.hash = ""
 
@@ -159,7 +158,6 @@ def _owner(session: Session, study: str, name: str) -> OwnerRow | None:
 
 
 def _reports_of(session: Session, study: str, owner: str) -> ReportPlanRow | None:
-    """Return the plan for single records published under an owner's name, or None."""
     row = session.get(ReportPlanRow, study)
     return row if row is not None and row.owner == owner else None
 
@@ -181,7 +179,7 @@ def _require_absent(session: Session, study: str, owner: str) -> None:
 
 
 def join(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Make somebody an owner of a study, again if the owner was removed."""
+    """Add an owner to a study, or restore an owner who was removed."""
     row = _owner(session, study, owner)
     if row is None:
         session.add(OwnerRow(study=study, name=owner, joined=now, active=True))

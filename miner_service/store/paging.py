@@ -1,4 +1,4 @@
-"""Pages of lists. A cursor counts the rows that its reader may see."""
+"""Pages of lists. A cursor is the count of rows on earlier pages that the reader may see."""
 
 from __future__ import annotations
 

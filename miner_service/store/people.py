@@ -19,8 +19,9 @@ ANALYST = "analyst"
 OWNER = "owner"
 MONITOR = "monitor"
 GATEWAY = "gateway"
-"""The roles of tokens. A monitor reads the service's figures and no study. A gateway submits
-single-record reports to one study and reads their plan."""
+"""The roles of tokens. A monitor reads the service's metrics but no study. A gateway submits
+single-record reports to one study and reads their plan.
+"""
 
 
 def study_message(row: StudyRow) -> Study:
@@ -42,7 +43,7 @@ def find_study(session: Session, name: str) -> StudyRow:
 
 
 def no_such(what: str) -> NotFound:
-    """Return the same error for an absent object and for one that the caller may not see."""
+    """Return the error for an object that is missing or that the caller may not see."""
     return NotFound(
         f"The {what} does not exist, or this token may not see it.",
         where=what,
@@ -79,7 +80,7 @@ def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
 
 
 def lapsed_invitations(session: Session, study: str, now: datetime) -> set[str]:
-    """Return the names of owners whose only invitations expired before they joined."""
+    """Return the owners that have not joined and whose invitations have all expired."""
     everyone = select(InvitationRow.owner).where(
         InvitationRow.study == study,
         InvitationRow.accepted.is_(None),
@@ -114,5 +115,5 @@ def remove_study_plan(session: Session, study: str) -> None:
 
 @lru_cache(maxsize=16)
 def _read(text: str) -> StudyPlan:
-    """Parse a stored plan. Plans may have thousands of sets, and most requests need one."""
+    """Parse a stored plan. The plan is cached, because it may have thousands of sets."""
     return StudyPlanMessage.model_validate_json(text).to_plan()

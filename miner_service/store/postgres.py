@@ -1,6 +1,6 @@
 """PostgreSQL, for several services and workers at once. An advisory lock admits one writer.
 
-Session locks need sessions: a connection pooler in front must not work in transaction mode.
+Locks belong to sessions, so a connection pooler must not work in transaction mode.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ class PostgresStore(Database):
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Wait until no other process creates the tables, without statements that may time out."""
+        """Wait until no other process creates the tables. Statements here cannot time out."""
         with self.exclusive(_OPENING):
             yield
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Lock a name against all threads of all processes; wait for the lock. Raises NotReady."""
+        """Lock a name against the threads of all processes, after waiting. Raises NotReady."""
         key = lock_key(name)
         with super().exclusive(name), answering(), self._naming.connect() as connection:
             # Polled: a time-out would end a statement that waits.
@@ -97,7 +97,7 @@ class PostgresStore(Database):
                     connection.execute(select(func.pg_advisory_unlock(key)))
 
     def erase(self) -> bool:
-        """Rewrite the tables without deleted rows; the server's own logs are not erased."""
+        """Rewrite the tables without deleted rows. PostgreSQL's own log files are not erased."""
         with answering(), self._naming.connect() as connection:
             connection.exec_driver_sql("SET statement_timeout = 0")
             for table in Base.metadata.sorted_tables:
@@ -147,13 +147,13 @@ def read_password(file: Path) -> str:
 
 
 def shown(url: URL) -> str:
-    """Return a database's address without user and password."""
+    """Return a database's address without the user and the password."""
     port = f":{url.port}" if url.port else ""
     return f"postgresql://{url.host or ''}{port}/{url.database}"
 
 
 def lock_key(name: str) -> int:
-    """Return PostgreSQL's lock number for a name: 64 bits of its hash."""
+    """Return the number of PostgreSQL's lock for a name: 64 bits of the name's hash."""
     digest = hashlib.sha256((_PURPOSE + name).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 

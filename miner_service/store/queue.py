@@ -1,20 +1,50 @@
-"""The queue of jobs: scheduling, leases, signs of life, ends of runs."""
+"""The queue of jobs: choosing the next job, leases, signs of life, and ends of runs."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import delete, event, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.jobs import UNFINISHED, add_line, queue_again
-from miner_service.store.schema import JobRow, ModelRow, SupervisorRow
+from miner_service.store.schema import JobLogRow, JobRow, ModelRow, SupervisorRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
+
+log = logging.getLogger("miner_service.jobs")
+
+_LONGEST = 500
+
+
+def add_line(
+    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
+) -> None:
+    """Add a line to a job's log, by default for its last run, and to this process's log."""
+    run = attempt or row.attempt
+    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
+    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
+
+    @event.listens_for(session, "after_commit", once=True)
+    def _committed(_session: Session) -> None:
+        log.info("job", extra=fields)
+
+
+UNFINISHED = ("queued", "running")
+
+
+def queue_again(row: JobRow) -> None:
+    """Put a job back into the queue as a new attempt."""
+    row.state = "queued"
+    row.attempt += 1
+    row.progress = 0.0
+    row.problem = None
+    row.finished = None
+    row.lease = None
 
 
 def finish(
@@ -25,7 +55,7 @@ def finish(
     *,
     problem: ProblemDetail | None = None,
 ) -> None:
-    """End a job without a model."""
+    """End a job without a model: as failed or cancelled."""
     row.state = state
     row.finished = now
     row.problem = problem.model_dump_json() if problem else None
@@ -36,7 +66,7 @@ def finish(
 
 @dataclass(frozen=True)
 class FinishedModel:
-    """A model as stored: its kind, its JSON, and the fields needed for look-up."""
+    """A model to store: its kind, its JSON, and the fields by which it is found."""
 
     kind: str
     body: str
@@ -55,7 +85,7 @@ def succeed(session: Session, row: JobRow, made: FinishedModel, now: datetime) -
 
 
 def model_id(job: str) -> str:
-    """Return the id of a job's model; a repeated run has the same model id."""
+    """Return the id of a job's model, which is the same if the job runs again."""
     return "m-" + job.removeprefix("j-")
 
 
@@ -67,7 +97,7 @@ def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: da
 
 
 def drop_models_with(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
-    """Delete the models that contain a release, and mark their jobs as failed."""
+    """Delete the models that contain a release, and record their jobs as failed."""
     found = select(ModelRow, JobRow).join(JobRow, JobRow.id == ModelRow.job)
     for model, job in session.execute(found.where(ModelRow.holds_releases.is_(True))):
         if release in json.loads(job.releases):
@@ -77,12 +107,12 @@ def drop_models_with(session: Session, release: str, problem: ProblemDetail, now
 
 
 MOST_BROKEN_OFF = 3
-"""A job fails after this many interrupted runs in a row."""
+"""Interrupted runs in a row after which a job fails."""
 
 
 @dataclass(frozen=True)
 class Lease:
-    """One run of a job, and the supervisor that runs it."""
+    """The right of a supervisor to one run of a job."""
 
     job: str
     attempt: int
@@ -90,7 +120,7 @@ class Lease:
 
 
 def leased(session: Session, lease: Lease) -> JobRow | None:
-    """Return the job of a run, or None if the run is no longer wanted."""
+    """Return the job of a run; None if the run should not continue."""
     return session.scalar(
         select(JobRow).where(
             JobRow.id == lease.job,
@@ -102,7 +132,7 @@ def leased(session: Session, lease: Lease) -> JobRow | None:
 
 
 def wanted(session: Session, holder: str) -> set[Lease]:
-    """Return the runs assigned to a holder by their rows."""
+    """Return the runs that a supervisor should continue, according to the rows."""
     query = select(JobRow.id, JobRow.attempt).where(
         JobRow.state == "running", JobRow.lease == holder
     )
@@ -110,7 +140,7 @@ def wanted(session: Session, holder: str) -> set[Lease]:
 
 
 def beat(session: Session, leases: Iterable[Lease]) -> None:
-    """Record a sign of life for each run that is still wanted."""
+    """Record a sign of life for each run that should continue."""
     for lease in leases:
         if (row := leased(session, lease)) is not None:
             row.beat += 1
@@ -123,14 +153,14 @@ def note_progress(session: Session, lease: Lease, share: float) -> None:
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:
-    """Queue a job again that its supervisor had to stop; the count of interruptions restarts."""
+    """Queue a job again that its supervisor stopped. Its interruptions are counted from 0 again."""
     add_line(session, row, f"Given back: {why}", now)
     row.broken_off = 0
     queue_again(row)
 
 
 def break_off(session: Session, row: JobRow, why: str, now: datetime) -> None:
-    """Queue a job again after an interrupted run; the third interruption in a row fails it."""
+    """Queue a job again after an interrupted run, or fail it after the third in a row."""
     row.broken_off += 1
     add_line(session, row, f"Broken off: {why}", now)
     if row.broken_off < MOST_BROKEN_OFF:
@@ -146,7 +176,7 @@ def break_off(session: Session, row: JobRow, why: str, now: datetime) -> None:
 
 
 def take_back(session: Session, holder: str, now: datetime) -> None:
-    """Queue the jobs again that this holder ran before it restarted, and jobs without a holder."""
+    """Queue again the jobs that a supervisor ran before its restart, and jobs without one."""
     query = select(JobRow).where(
         JobRow.state == "running", or_(JobRow.lease == holder, JobRow.lease.is_(None))
     )
@@ -155,7 +185,7 @@ def take_back(session: Session, holder: str, now: datetime) -> None:
 
 
 def signs(session: Session) -> dict[Lease, int]:
-    """Return all runs with their count of signs of life."""
+    """Return all runs, each with its counter of signs of life."""
     query = select(JobRow.id, JobRow.attempt, JobRow.lease, JobRow.beat).where(
         JobRow.state == "running"
     )
@@ -177,7 +207,7 @@ def claim_next(session: Session, holder: str, now: datetime) -> Lease | None:
 
 
 def next_job(session: Session) -> JobRow | None:
-    """Return the next job: from the study with the fewest running jobs, then the longest wait."""
+    """Return the next job: the oldest one of the study with the fewest running jobs."""
     running = Counter(session.scalars(select(JobRow.study).where(JobRow.state == "running")))
     waiting = select(JobRow.study).where(JobRow.state == "queued").distinct()
     served = session.execute(
@@ -194,7 +224,7 @@ def next_job(session: Session) -> JobRow | None:
 
 
 def show_up(session: Session, name: str, host: str, workers: int, now: datetime) -> None:
-    """Record a supervisor's sign of life, also if others considered it gone."""
+    """Record a sign of life of a supervisor, and add its row if it is missing."""
     row = session.get(SupervisorRow, name)
     if row is None:
         times = {"started": now, "beat": 1, "seen": now}

@@ -26,7 +26,7 @@ FoundT = TypeVar("FoundT")
 def cached_by_content(
     find: Callable[[ReleaseRow], FoundT], most: int = 256
 ) -> Callable[[ReleaseRow], FoundT]:
-    """Cache the last `most` results of a function of a release's content."""
+    """Cache the last `most` results of a function that depends only on a release's content."""
     cache: LRUCache[tuple[str, str], FoundT] = LRUCache(most)
     return cached(cache, key=lambda row: (row.kind, row.content_digest), lock=threading.Lock())(
         find
@@ -49,7 +49,7 @@ def release_message(session: Session, row: ReleaseRow) -> Release:
 
 
 def release_messages(session: Session, rows: Sequence[ReleaseRow]) -> list[Release]:
-    """Return releases as API messages."""
+    """Return releases as API messages, with few queries."""
     arrived = parts_arrived(session, rows)
     return [_message(row, *arrived[row.id]) for row in rows]
 
@@ -88,7 +88,7 @@ def _content_message(row: ReleaseRow) -> Any:
 
 _short_message = cached_by_content(_content_message, most=64)
 _SHORT = 1 << 17
-"""Contents of up to this many characters are cached as messages."""
+"""Maximum characters of a content whose message is cached."""
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
@@ -116,7 +116,7 @@ def consistency_of(row: ReleaseRow) -> Consistency | None:
 
 
 def repeated_of(row: ReleaseRow) -> list[RepeatedReports] | None:
-    """Return the comparison of a release's reports with earlier ones at its seal, or None."""
+    """Return how a release's reports compared with earlier reports at its seal, or None."""
     return None if row.repeated is None else _REPEATED.validate_json(row.repeated)
 
 
@@ -124,7 +124,7 @@ _REPEATED = TypeAdapter(list[RepeatedReports])
 
 
 def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
-    """Return the p-values, by id, of the releases that are inconsistent with their plans."""
+    """Return the ids and p-values of the releases that are inconsistent with their plans."""
     found = ((row.id, consistency_of(row)) for row in rows)
     return {
         name: check.p_value
@@ -205,13 +205,13 @@ def create_release(
 
 
 def release_exists(session: Session, identifier: str) -> bool:
-    """Whether a release with this id exists, in any study and state."""
+    """Return whether a release with this id exists, in any study and any state."""
     found = session.scalar(select(ReleaseRow.id).where(ReleaseRow.id == identifier))
     return found is not None
 
 
 def anything_arrived(session: Session, row: ReleaseRow) -> bool:
-    """Whether a part of a release arrived, or the release has no parts."""
+    """Return whether a part of a release arrived. A release without parts counts as arrived."""
     query = select(PartRow.number).where(PartRow.release == row.id, PartRow.received.is_not(None))
     return not kind_of_release(row).has_records or session.scalar(query.limit(1)) is not None
 
@@ -245,7 +245,7 @@ def linkages_now(session: Session, study: str) -> dict[str, str | None]:
 
 
 def linkages_of_joined(session: Session, study: str) -> dict[str, str]:
-    """Return each active owner's linkage fingerprint, for owners that checked theirs."""
+    """Return the linkage fingerprints that active owners have checked, by owner."""
     query = select(OwnerRow).where(OwnerRow.study == study, OwnerRow.active.is_(True))
     return {row.name: row.linkage for row in session.scalars(query) if row.linkage is not None}
 
@@ -289,7 +289,7 @@ def mark_sealed(
 
 
 def owners_in_use(session: Session, study: str) -> set[str]:
-    """Return the owners, active or removed, that have a release of any kind in use."""
+    """Return the owners, active or removed, that have a release in use, whatever its kind."""
     query = select(ReleaseRow.owner, ReleaseRow.kind, ReleaseRow.state).where(
         ReleaseRow.study == study, ReleaseRow.sealing.is_not(None)
     )
@@ -301,7 +301,7 @@ def owners_in_use(session: Session, study: str) -> set[str]:
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return each active owner's last sealed release of a kind, unless it was withdrawn."""
+    """Return the last sealed release of a kind by each active owner, unless it was withdrawn."""
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)

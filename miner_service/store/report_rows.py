@@ -1,4 +1,4 @@
-"""Rows of single-record reports: the plan, the count of each row of codes, and receipts."""
+"""Rows of single-record reports: their plan, the count of each row of codes, and receipts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.reports import CellFormat, GatewayCount
 
 CELL_BYTES = 2000
-"""Maximum bytes of a row of codes, from PostgreSQL's limit on index keys."""
+"""Maximum bytes of a row of codes. PostgreSQL limits the keys of an index."""
 
 _AT_ONCE = 1 << 16
 
@@ -44,7 +44,7 @@ def report_plan_of(row: ReportPlanRow) -> Plan:
 
 @lru_cache(maxsize=16)
 def _read(stored: str) -> Plan:
-    """Parse a stored plan; plans may be long, and each batch needs one."""
+    """Parse a stored plan. The plan is cached, because it may be long and each batch needs it."""
     return PlanMessage.model_validate_json(stored).to_plan()
 
 
@@ -83,7 +83,7 @@ def count_batch(
 
 
 def _add(session: Session, study: str, cells: Mapping[bytes, int]) -> None:
-    """Add counts in raw SQL: SQLAlchemy's parameter handling would double the time."""
+    """Add counts in raw SQL, because SQLAlchemy's handling of parameters would double the time."""
     added = _ADD.compile(dialect=session.get_bind().dialect)
     named = ({"study": study, "cell": cell, "records": many} for cell, many in cells.items())
     order = getattr(added, "positiontup", None)
@@ -113,7 +113,7 @@ def gateway_counts(session: Session, study: str) -> list[GatewayCount]:
 
 @dataclass(frozen=True)
 class CountedCells:
-    """Distinct rows of codes, ascending, and the count of each."""
+    """Some distinct rows of codes, in ascending order, and the count of each row."""
 
     cells: npt.NDArray[np.void]
     records: npt.NDArray[np.int64]
@@ -133,12 +133,12 @@ def counted_cells(session: Session, study: str, form: CellFormat) -> Iterator[Co
 
 
 def delete_counts(session: Session, study: str) -> None:
-    """Delete a study's counts; receipts remain, so that repeated batches are not counted."""
+    """Delete a study's counts. Receipts remain, so a repeated batch is recognized."""
     session.execute(delete(ReportCellRow).where(ReportCellRow.study == study))
 
 
 def miscounted(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield each study whose counts, receipts and total differ, with a description."""
+    """Yield each study whose counts, receipts and total disagree, with a description."""
     for row in session.scalars(select(ReportPlanRow).order_by(ReportPlanRow.study)):
         received = _sum(session, ReportBatchRow, row.study)
         if received != row.records:

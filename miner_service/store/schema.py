@@ -1,4 +1,4 @@
-"""The tables. `seq` orders every list and is never sent to clients."""
+"""The tables. The column `seq` orders every list and is never sent to clients."""
 
 from __future__ import annotations
 
@@ -22,26 +22,24 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from pramana_core.privacy import DELTA, CentralLoss, largest_gamma
-
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time, stored in UTC without its zone and returned with it."""
+    """A column type for times, which are stored in UTC without the zone and returned with it."""
 
     impl = DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, _dialect: Any) -> datetime | None:
-        """Convert a time to UTC and drop its zone."""
+        """Convert a time to UTC and drop the zone."""
         return value.astimezone(UTC).replace(tzinfo=None) if value is not None else None
 
     def process_result_value(self, value: datetime | None, _dialect: Any) -> datetime | None:
-        """Restore the zone."""
+        """Restore the zone of a time."""
         return value.replace(tzinfo=UTC) if value is not None else None
 
 
 class Base(DeclarativeBase):
-    """Base class of all rows."""
+    """The base class of all rows."""
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime,
@@ -53,7 +51,7 @@ class Base(DeclarativeBase):
 
 
 class StudyRow(Base):
-    """A study. The optional budget is in epsilons; `people` is as in `StudyCreate`."""
+    """A study. Its optional budget is in epsilons; `StudyCreate` describes the field `people`."""
 
     __tablename__ = "studies"
 
@@ -64,23 +62,31 @@ class StudyRow(Base):
     max_epsilon_record: Mapped[float | None]
     max_epsilon_column: Mapped[float | None]
     max_central_epsilon: Mapped[float | None]
-    central_delta: Mapped[float] = mapped_column(default=DELTA)
+    central_delta: Mapped[float] = mapped_column(default=lambda: _usual_delta())
     central_records: Mapped[int | None]
     people: Mapped[str] = mapped_column(default="overlapping")
 
     @property
     def record_limit(self) -> float | None:
-        """The largest epsilon of a record that keeps its local and its central budget."""
+        """The largest epsilon of a record that both the local and the central budget allow."""
         if self.max_central_epsilon is None or self.central_records is None:
             return self.max_epsilon_record
-        central = CentralLoss(self.max_central_epsilon, self.central_delta)
-        most = _record_limit(self.central_records, central)
+        most = _record_limit(self.central_records, self.max_central_epsilon, self.central_delta)
         return most if self.max_epsilon_record is None else min(most, self.max_epsilon_record)
 
 
+def _usual_delta() -> float:
+    from pramana_core.privacy import DELTA
+
+    return DELTA
+
+
 @lru_cache
-def _record_limit(records: int, central: CentralLoss) -> float:
-    return math.log(largest_gamma(records, central))
+def _record_limit(records: int, epsilon: float, delta: float) -> float:
+    # Imported here: the supervisor of jobs reads rows and needs no numerical library.
+    from pramana_core.privacy import CentralLoss, largest_gamma
+
+    return math.log(largest_gamma(records, CentralLoss(epsilon, delta)))
 
 
 class StudyPlanRow(Base):
@@ -95,7 +101,7 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token, stored as hash. Tokens of admin and monitors have no study."""
+    """A bearer token, stored as its hash. The tokens of admins and monitors belong to no study."""
 
     __tablename__ = "tokens"
 
@@ -142,10 +148,10 @@ class OwnerRow(Base):
 
 
 class ReleaseRow(Base):
-    """A release of some kind with its `content`. Columns after `sealed` are set at the seal.
+    """A release of some kind with its `content`. The columns after `sealed` are set at the seal.
 
-    `sealing` orders seals independently of the clock. `draws` and `keyed_draws` identify each
-    block's draws, as stated by the owner. `consistency` and `repeated` are findings at the seal.
+    `sealing` orders the seals, whatever the clock. `draws` and `keyed_draws` identify each block's
+    draws, as stated by the owner. `consistency` and `repeated` are the findings at the seal.
     `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns.
     """
 
@@ -214,7 +220,7 @@ class ReportPlanRow(Base):
 
 
 class ReportBatchRow(Base):
-    """A counted batch. `key` hashes the gateway's name for it; `digest` is a MAC of its reports."""
+    """A counted batch; `key` is the hash of its name, `digest` a MAC of its reports."""
 
     __tablename__ = "report_batches"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -227,7 +233,7 @@ class ReportBatchRow(Base):
 
 
 class ReportCellRow(Base):
-    """The count of one row of codes; the table is sorted by codes."""
+    """The count of one row of codes. The table is sorted by these rows."""
 
     __tablename__ = "report_cells"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -301,7 +307,7 @@ class ModelRow(Base):
 
 
 class SupervisorRow(Base):
-    """A supervisor of workers. `beat` counts its signs of life; `seen` is the last one's time."""
+    """A supervisor of jobs. `beat` counts its signs of life; `seen` is the time of the last one."""
 
     __tablename__ = "supervisors"
 
@@ -314,7 +320,7 @@ class SupervisorRow(Base):
 
 
 class SessionRow(Base):
-    """A browser session; `key` is the hash of its cookie, `token` the id of its token."""
+    """A browser session. `key` is the hash of its cookie, and `token` is the id of its token."""
 
     __tablename__ = "sessions"
 

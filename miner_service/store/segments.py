@@ -1,6 +1,6 @@
-"""The folder of records: parts of open releases, and columns of sealed ones.
+"""The folder of records: the parts of open releases, and the columns of sealed releases.
 
-Several processes, also on different machines, may share the folder.
+Several processes may share the folder, even on different machines.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from miner_service.settings import Settings
-from miner_service.store.columns import ColumnFiles
 from miner_service.store.durable import settle, storing, sync_directory
 from pramana_core.errors import NotReady, StoreCorrupt
 from pramana_core.full_disks import is_full
+
+if TYPE_CHECKING:
+    from miner_service.store.columns import ColumnFiles
 
 IDENTITY = "identity"
 """The file with the store's identity, next to its parts and columns."""
@@ -29,10 +33,10 @@ States = Callable[[], Mapping[str, str]]
 """A function that returns the state of every release, by id."""
 
 _NEEDS = {"parts": frozenset({"open"}), "columns": frozenset({"open", "sealed"})}
-"""The states in which a release needs its files; an open one may be about to be sealed."""
+"""The states in which a release needs its files. An open release may be about to be sealed."""
 
 _ROOM = 1 << 20
-"""Free bytes that a usable disk needs."""
+"""Free bytes that a disk must have to be usable."""
 
 
 def part_name(number: int) -> str:
@@ -41,7 +45,7 @@ def part_name(number: int) -> str:
 
 
 class _Scratch:
-    """Names for unfinished files, in a folder that stays locked while its process lives."""
+    """Names for unfinished files, in a folder that is locked as long as its process lives."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -91,20 +95,25 @@ def _leave(descriptor: int, folder: Path, process: int) -> None:
 
 @dataclass(frozen=True)
 class Segments:
-    """A folder of parts and columns. Raises StorageFull or NotReady, and then changes nothing."""
+    """The folder of parts and columns. StorageFull and NotReady leave it unchanged."""
 
     root: Path
     _scratch: _Scratch = field(init=False)
-    _columns: ColumnFiles = field(init=False)
     _synced: set[str] = field(default_factory=set, init=False)
-    """The releases whose folder survives a power cut."""
+    """The releases whose folder is known to survive a power cut."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scratch", _Scratch(self.root / "scratch"))
-        object.__setattr__(self, "_columns", ColumnFiles(self.root / "columns"))
+
+    @cached_property
+    def _columns(self) -> ColumnFiles:
+        # The supervisor of jobs reads no columns, and their module loads pyarrow.
+        from miner_service.store.columns import ColumnFiles
+
+        return ColumnFiles(self.root / "columns")
 
     def identity(self) -> str | None:
-        """Return the identity of the files' store, or None."""
+        """Return the identity of the store to which the files belong, or None."""
         with storing("The identity of the store"):
             try:
                 return (self.root / IDENTITY).read_text(encoding="utf-8", errors="replace").strip()
@@ -120,7 +129,7 @@ class Segments:
             settle(scratch, self.root / IDENTITY)
 
     def kept(self) -> dict[str, set[str]]:
-        """Return the ids of releases that have `parts`, and of those that have `columns`."""
+        """Return the ids of the releases that have `parts`, and of those that have `columns`."""
         return {
             kind: {path.stem for path in (self.root / kind).iterdir()}
             if (self.root / kind).exists()
@@ -202,7 +211,7 @@ class Segments:
             settle(scratch, self.data_path(release))
 
     def data_path(self, release: str) -> Path:
-        """Return the path of a sealed release's column file, which may be missing."""
+        """Return the path of a sealed release's column file. The file may be missing."""
         return self._columns.data_path(release)
 
     def verify_data(self, release: str, sha256: str) -> None:
@@ -210,7 +219,7 @@ class Segments:
         self._columns.verify_data(release, sha256)
 
     def drop_data(self, release: str) -> None:
-        """Remove a release's columns. A job with an open file may finish reading."""
+        """Remove a release's columns. A job that has the file open can still read it."""
         self.data_path(release).unlink(missing_ok=True)
 
     def orphans(self, states: States) -> list[str]:

@@ -1,4 +1,4 @@
-"""Browser sessions: a random cookie represents a token and becomes invalid with the token."""
+"""Browser sessions. A random cookie stands for a token and becomes invalid with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SESSIONS_OF_A_TOKEN = 20
 
 
 def begin_session(session: Session, token: str, now: datetime) -> str:
-    """Begin a session for a token, given by id; return the cookie."""
+    """Begin a session for the token with this id; return the session's cookie."""
     cookie, of_token = secrets.token_urlsafe(32), SessionRow.token == token
     session.execute(delete(SessionRow).where(SessionRow.seen <= now - IDLE))
     newest = select(SessionRow.key).where(of_token).order_by(SessionRow.seen.desc())
@@ -54,7 +54,7 @@ def note_session(session: Session, cookie: str, now: datetime) -> None:
 
 
 def must_be_noted(session: Session, cookie: str, now: datetime) -> bool:
-    """Whether the stored time of a session's last use is outdated."""
+    """Return whether the stored time of a session's last use is old enough to be updated."""
     row = session.get(SessionRow, _key(cookie))
     return row is not None and now - row.seen > _NOTED
 

@@ -1,4 +1,4 @@
-"""SQLite in WAL mode, synchronous; a writer takes the write lock at its start."""
+"""SQLite with a write-ahead log, flushed at every commit. Writers lock the file when they begin."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _PRAGMAS = (
 class SqliteStore(Database):
     """A SQLite file with the miner's tables, created if they are missing. Raises StoreCorrupt.
 
-    Only one service may use the file. Commands may write rows meanwhile, but lock no names.
+    Only one service may use the file. Commands may write rows at the same time, but cannot lock
+    names.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +55,7 @@ class SqliteStore(Database):
         self.make_tables()
 
     def ping(self) -> None:
-        """Check the file at the database's path, too: open connections follow a moved file."""
+        """Check that the open connections use the file at the path, not one that was moved away."""
         super().ping()
         try:
             same = samestat(self._path.stat(), self._file)
@@ -68,7 +69,7 @@ class SqliteStore(Database):
             )
 
     def erase(self) -> bool:
-        """Merge the log into the file, where deleted rows are zeroed, and empty the log."""
+        """Merge the log into the file, overwriting deleted rows with zeros; empty the log."""
         with answering(), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -78,7 +79,6 @@ class SqliteStore(Database):
 
 
 def _connect(path: Path, **options: Any) -> sqlite3.Connection:
-    """Open an existing file."""
     opened: sqlite3.Connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw", uri=True, **options
     )
@@ -86,7 +86,7 @@ def _connect(path: Path, **options: Any) -> sqlite3.Connection:
 
 
 def is_current(path: Path) -> bool:
-    """Whether a file has this version's tables and journal mode; opening it changes nothing."""
+    """Return whether a file has this version's tables and journal mode, without changing it."""
     try:
         with closing(_connect(path)) as opened:
             version, journal = (

@@ -1,4 +1,4 @@
-"""All rows of a store as data, to copy into another database, check, or delete by study."""
+"""The rows of all tables, to copy them into another database, check them, or delete a study's."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from miner_service.store.schema import Base, KeyRow, ReleaseRow, SessionRow, Stu
 _BATCH = 500
 
 NOT_COPIED = frozenset({SupervisorRow.__tablename__, SessionRow.__tablename__})
-"""Supervisors are not part of the store's state, and ended sessions must not return."""
+"""Tables that a backup omits: supervisors are not state, and ended sessions must not return."""
 
 OF_NO_STUDY = NOT_COPIED | {KeyRow.__tablename__}
 """Tables that belong to no study."""
 
 
 def _copied_tables() -> Iterator[Table]:
-    """Yield the tables to copy, referenced tables first."""
     for table in Base.metadata.sorted_tables:
         if table.name not in NOT_COPIED:
             yield table
@@ -51,7 +50,7 @@ def copy_rows(source: Session, target: Session) -> int:
 
 
 def _continue_numbers(session: Session, table: Table) -> None:
-    """Make PostgreSQL number new rows of a table after the copied ones."""
+    """Make PostgreSQL continue the numbers of a table after the copied rows."""
     if session.get_bind().dialect.name != "postgresql" or "seq" not in table.c:
         return
     last = session.scalar(select(func.max(table.c.seq)))
@@ -61,7 +60,7 @@ def _continue_numbers(session: Session, table: Table) -> None:
 
 
 def is_empty(session: Session) -> bool:
-    """Whether a store has only its own keys."""
+    """Return whether a store is empty except for its own keys."""
     return not any(
         session.execute(select(literal_column("1")).select_from(table).limit(1)).first()
         for table in _copied_tables()
@@ -80,7 +79,7 @@ def delete_rows(session: Session, study: str) -> list[str]:
 
 
 def of_study(table: Table, study: str) -> ColumnElement[bool] | None:
-    """Return the condition for a study's rows of a table; None for a table of no study."""
+    """Return the condition that selects a study's rows of a table; None for a table of no study."""
     if table.name == StudyRow.__tablename__:
         return table.c.name == study
     if "study" in table.c:
@@ -95,7 +94,7 @@ def of_study(table: Table, study: str) -> ColumnElement[bool] | None:
 
 
 def damaged_database(session: Session) -> list[str]:
-    """Return the damage that SQLite finds in its file; PostgreSQL checks itself while reading."""
+    """Return the damage that SQLite finds in its file; PostgreSQL checks its pages at each read."""
     if session.get_bind().dialect.name != "sqlite":
         return []
     lines = [str(row[0]) for row in session.execute(text("PRAGMA integrity_check(20)"))]

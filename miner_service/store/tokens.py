@@ -1,4 +1,4 @@
-"""Rows of bearer tokens: issue, use, revocation, expiry."""
+"""Rows of bearer tokens: issuing, using and revoking them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def token_message(row: TokenRow) -> TokenInfo:
 
 
 def issued_message(row: TokenRow, credential: Credential) -> TokenIssued:
-    """Return a new token with its secret."""
+    """Return a new token as API message, with its secret."""
     named = {name: getattr(row, name) for name in ("id", "role", "study", "name", "expires")}
     return TokenIssued.model_validate({**named, "token": credential.text})
 
@@ -38,7 +38,7 @@ def issue_token(
     days: int | None = None,
     credential: Credential | None = None,
 ) -> tuple[TokenRow, Credential]:
-    """Store a new token's hash; return its row and credential. Without `days` it never expires."""
+    """Store a new token's hash; return its row and credential. `days` None means no expiry."""
     credential = credential or new_credential("t")
     row = TokenRow(
         id=credential.id,
@@ -93,7 +93,7 @@ def note_use(session: Session, identifier: str, now: datetime) -> None:
 
 
 def admin_token_exists(session: Session) -> bool:
-    """Whether an admin token exists that is not revoked."""
+    """Return whether an admin token exists that is not revoked."""
     query = select(TokenRow.id).where(TokenRow.role == ADMIN, TokenRow.revoked.is_(False))
     return session.scalar(query.limit(1)) is not None
 
@@ -126,7 +126,7 @@ def revoke_token(session: Session, identifier: str) -> None:
 def tokens_ending(
     session: Session, now: datetime, *, days: int, study: str | None, owner: str | None
 ) -> list[TokenEnding]:
-    """Return tokens that expire within `days`: all, a study's, or those of one of its owners."""
+    """Return tokens that expire within `days`: of all studies, one study, or one of its owners."""
     query = select(TokenRow).where(
         TokenRow.revoked.is_(False),
         TokenRow.expires > now,

@@ -1,8 +1,8 @@
 """Encrypted backups of a state directory, in one file.
 
-The file is a tar archive, encrypted by AES-256-GCM in chunks. Scrypt derives the key from a
-passphrase. Each nonce contains a counter and marks the last chunk (STREAM, Hoang et al. 2015), so a
-chunk that is changed, missing or moved is detected.
+The file is a tar archive in chunks, encrypted by AES-256-GCM under a key that Scrypt derives from a
+passphrase. Each nonce has a counter and marks the last chunk (STREAM, Hoang et al. 2015), so a
+changed, missing or moved chunk is detected.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAGIC = b"pramana-state-backup/1\n"
 _SALT, _PREFIX, _TAG = 16, 7, 16
 _CHUNK = 1 << 20
 _SCRYPT = {"n": 1 << 17, "r": 8, "p": 1}
-"""RFC 7914: 128 MiB of memory for each guess of a passphrase."""
+"""Parameters of RFC 7914. Each guess of a passphrase needs 128 MiB of memory."""
 
 
 def _cipher(passphrase: str, header: bytes) -> AESGCM:
@@ -52,7 +52,7 @@ def _cipher(passphrase: str, header: bytes) -> AESGCM:
 
 
 def _chunks(file: IO[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rest of a file in chunks, each with the end of its nonce: counter, last or not."""
+    """Yield the rest of a file in chunks, each with the last bytes of its nonce."""
     chunk = file.read(size)
     for count in itertools.count():
         following = file.read(size)
@@ -63,7 +63,7 @@ def _chunks(file: IO[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def back_up(state: Path, target: Path, passphrase: str, now: datetime) -> int:
-    """Write an encrypted copy of a state directory to a new file; return the count of its files.
+    """Write an encrypted copy of a state directory to a new file; return how many files it has.
 
     Raises OptionError, NotFound, HistoryLost, StorageFull; Conflict while a publication runs.
     """
@@ -106,7 +106,7 @@ def _archive(state: Path, file: IO[bytes], now: datetime) -> int:
 
 
 def restore(file: Path, state: Path, passphrase: str) -> datetime:
-    """Restore a backup as a new state directory; return the time of the backup.
+    """Restore a backup into a new state directory; return the time of the backup.
 
     Raises OptionError, StorageFull, and Conflict if the directory already has content.
     """

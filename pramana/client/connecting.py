@@ -34,16 +34,16 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
     """Return the token for a miner, from text or a private file. No message quotes the token."""
     if (token is None) == (token_file is None):
         raise OptionError(
-            "Give either token_file, the file with your token for this miner, or the token itself;"
-            " the operator issues tokens.",
+            "Pass either token_file, the path of a file with your token for this miner, or the"
+            " token itself; the operator issues tokens.",
             where="token_file",
         )
     if token_file is None:
         text = str(token).strip()
         if not _TOKEN.fullmatch(text):
             raise OptionError(
-                "token is not a token as miners issue them, such as 't-0f6a0c3d9b21.kX...'; pass"
-                " the path of a file as token_file.",
+                "token must be a token in the form that miners issue, such as"
+                " 't-0f6a0c3d9b21.kX...'; to name a file, use token_file.",
                 where="token",
             )
         return text
@@ -58,15 +58,14 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
         text = _in_access_file(text, url)
     if not _TOKEN.fullmatch(text):
         raise KeyFileError(
-            "token_file must be the path of an access file, or of a file that holds a token as"
-            " miners issue them and nothing else.",
+            "token_file must be the path of an access file, or of a file that contains only a"
+            " token in the form that miners issue.",
             where="token_file",
         )
     return text
 
 
 def _in_access_file(text: str, url: str) -> str:
-    """Return the token in an access file of `miner-service study analyst`; "" for another file."""
     try:
         file = AccessFile.model_validate_json(text)
     except ValueError:
@@ -76,13 +75,15 @@ def _in_access_file(text: str, url: str) -> str:
 
 
 def require_same_miner(file: AccessFile, url: str) -> None:
-    """Raise OptionError when a request would send an access file's token to another miner."""
+    """Raise OptionError if `url` is not the miner that an access file's token is for."""
     if file.miner.rstrip("/") != url.rstrip("/"):
         raise OptionError(
-            f"The access file is for the miner at {file.miner}, and its token is sent to no other,"
-            f" such as {url}.",
+            f"The access file is for the miner at {file.miner}, so its token is not sent to {url}.",
             where="miner",
-            remedy="Take the miner's address from the file, or another miner's token.",
+            remedy=(
+                "Use the miner's address in the file, or a token for the miner at that other"
+                " address."
+            ),
         )
 
 
@@ -102,7 +103,8 @@ def connect(
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
-    A failed request is repeated after growing pauses. Repetition never starts a job twice.
+    A failed request is repeated after increasingly long pauses. A repeated request never starts a
+    job twice.
 
     Args:
         url: the miner's address; plain http is accepted for this machine only.
@@ -112,16 +114,18 @@ def connect(
         allow_insecure: whether plain http may carry the token over a private network.
         ca_file: the certificate authorities (PEM) to trust for the miner, in place of the system's.
         client_certificate: the certificate (PEM) for a miner that requires one.
-        client_key: the certificate's private key, readable only by you; it may be in the same file.
+        client_key: the certificate's private key, readable only by you; it may be in the
+            certificate's file.
         transport: an httpx transport to use in place of the network.
         sleep: a function that waits for a number of seconds.
-        clock: a function that returns the time in seconds from any fixed start.
+        clock: a function that returns the time in seconds since any fixed moment.
 
     Returns:
         the miner. Close the connection, or use the miner in a `with` statement.
 
     Raises:
-        OptionError: a wrong or unsafe address, or not exactly one of token and token_file.
+        OptionError: the address is invalid or unsafe, or not exactly one of token and token_file is
+            given.
         KeyFileError: the token's file is missing, is readable by others or contains no token, or
             the key is readable by others.
         ConfigError: a certificate cannot be read.
@@ -151,7 +155,9 @@ def connect(
     try:
         tls = TlsFiles(*(None if name is None else Path(name) for name in names))
     except TypeError:
-        raise OptionError("A certificate must be the path of a file.", where="ca_file") from None
+        raise OptionError(
+            "The certificates and the key must be paths of files.", where="ca_file"
+        ) from None
     secret = token_from(token, token_file, url)
     calls = Calls(
         url.rstrip("/"),
@@ -166,7 +172,6 @@ def connect(
 
 
 def _opened(miner: Miner) -> Miner:
-    """Return a miner after checking that it accepts the token."""
     try:
         return miner.refresh()
     except Unauthenticated:
@@ -184,7 +189,7 @@ def _opened(miner: Miner) -> Miner:
 class Miner:
     """A miner and the studies that a token may see, as `pm.connect` returns it.
 
-    The token appears in neither printed forms nor errors.
+    Neither the printed form nor any error contains the token.
     """
 
     def __init__(self, line: MinerConnection):
@@ -205,7 +210,7 @@ class Miner:
         """Return the studies that the token may see, one row each.
 
         Columns: `name`; `title`; `created`; `max_epsilon_record` and `max_epsilon_column`, the
-        study's budget, empty without one.
+            study's budget (empty if the study has no budget).
         """
         import pandas as pd
 
@@ -222,8 +227,8 @@ class Miner:
             known = [study.name for study in self._seen()]
             sentence = f"the token may see {', '.join(map(repr, known)) or 'no study'}"
             raise NotFound(
-                f"There is no study {name!r} that this token may see{did_you_mean([name], known)};"
-                f" {sentence}.",
+                f"Study {name!r} does not exist, or this token may not see"
+                f" it{did_you_mean([name], known)}; {sentence}.",
                 where="name",
             ) from None
         return Study(self._line, found).refresh()

@@ -35,18 +35,17 @@ _MISPLACED = {"missing": "must be given", "extra_forbidden": "is not an option o
 
 
 def kinds() -> dict[str, type[Message]]:
-    """Return the message class of each kind of job, by kind."""
+    """Return the message class for each kind of job."""
     tagged = (get_args(one) for one in get_args(get_args(JobSpec)[0]))
     return {tag.tag: message for message, tag in tagged}
 
 
 def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
-    """Return the job with which the miner learns the same as `learner.fit` would learn here."""
     if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))
         raise OptionError(
-            f"learner must be one that miners support, not a {type(learner).__name__}; they support"
-            f" {known}.",
+            f"learner must be an estimator that miners support, not a {type(learner).__name__};"
+            f" miners support {known}.",
             where="learner",
         )
     return spec_of({**learner.job_options(), **counts}, learner.job_names)
@@ -62,7 +61,7 @@ def learner_of(spec: JobSpec) -> Estimator:
     for found in estimators():
         if spec.kind in found.job_kinds:
             return found.from_job(values)
-    raise OptionError(f"There is no estimator for jobs of the kind {spec.kind!r}.", where="job")
+    raise OptionError(f"No estimator corresponds to jobs of the kind {spec.kind!r}.", where="job")
 
 
 def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
@@ -89,7 +88,6 @@ def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None)
 
 
 def written(spec: JobSpec) -> bytes:
-    """Return the bytes to send for a job."""
     return JobCreate(spec=spec).model_dump_json().encode()
 
 
@@ -128,9 +126,9 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
 
 
 def warnings_in(model: ModelMessage) -> tuple[str, ...]:
-    """Return the warnings to read before trusting a model, about releases and the fit of counts."""
+    """Return warnings about a model's releases and about the fit of its counts."""
     strange = [
-        f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what changed."
+        f"Release {release} does not fit its plan (p = {p:.2g}); ask the owner what changed."
         for release, p in model.inconsistent.items()
     ]
     warnings = [*(test.warning for test in model.lack_of_fit), model.filled_in_told]
@@ -175,17 +173,17 @@ class Job(Generic[ModelT]):
 
     @property
     def status(self) -> JobState:
-        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, by the miner's last answer."""
+        """The miner's last answer: `queued`, `running`, `succeeded`, `failed` or `cancelled`."""
         return self._message.state
 
     @property
     def progress(self) -> float:
-        """The share of the work that is done, from 0 to 1, by the miner's last answer."""
+        """The finished share of the work, from 0 to 1, according to the miner's last answer."""
         return self._message.progress
 
     @property
     def error(self) -> PramanaError | None:
-        """The error of a failed job, of the class that `fit` would raise; None for other jobs."""
+        """The error of a failed job, of the class that `fit` would raise; else None."""
         problem = self._message.problem
         if problem is None:
             return None
@@ -213,7 +211,7 @@ class Job(Generic[ModelT]):
 
     @property
     def worth(self) -> Worth | None:
-        """The model's worth: a verdict and the figures behind it; None if the miner sends none.
+        """The assessment of the model: a verdict with its evidence; None if the miner has none.
 
         Raises as `model` does.
         """
@@ -234,7 +232,7 @@ class Job(Generic[ModelT]):
     def wait(self, timeout: float | None = None) -> Self:
         """Wait until the job is finished, with or without success, and return the job.
 
-        A terminal shows a progress bar. An interrupt ends the waiting, not the job.
+        A terminal shows a progress bar. An interrupt (Ctrl-C) ends the wait but not the job.
 
         Args:
             timeout: the longest wait in seconds; None waits without limit.
@@ -256,8 +254,8 @@ class Job(Generic[ModelT]):
                 if rest <= 0:
                     raise NotReady(
                         f"Job {self.id} is not finished after {timeout:g} seconds: it is"
-                        f" {self._message.state}, {self._message.progress:.0%} done; it continues,"
-                        " and wait() waits for it.",
+                        f" {self._message.state}, {self._message.progress:.0%} done; the job"
+                        " continues, and wait() waits for it.",
                         where="timeout",
                     )
                 self._line.sleep(min(self._pause, rest))

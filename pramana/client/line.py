@@ -1,4 +1,4 @@
-"""Requests to a miner: for one object, for a whole list, or for the state of unfinished work."""
+"""Requests to a miner for one object, for a whole list, or for the state of unfinished work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Item = TypeVar("Item", bound=Message)
 
 @dataclass(frozen=True, repr=False)
 class MinerConnection:
-    """Sends requests to one miner; the clock, in seconds, and the wait are replaceable."""
+    """Sends requests to one miner; tests may replace its clock (in seconds) and its waiting."""
 
     calls: Calls
     sleep: Callable[[float], None] = time.sleep
@@ -31,16 +31,15 @@ class MinerConnection:
 
     @property
     def url(self) -> str:
-        """The miner's address."""
         return self.calls.url
 
     def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:
-        """Send a request and return the parsed answer. Raises the miner's error as one sentence."""
+        """Send a request and return the answer as a `kind`. Raises the miner's error."""
         with one_sentence():
             return self.calls.call(kind, method, path, **options)
 
     def fetch(self, path: str) -> bytes:
-        """Return the bytes of an answer in any form. Raises the miner's error as one sentence."""
+        """Return the bytes of the answer to a GET request. Raises the miner's error."""
         with one_sentence():
             response = self.calls.send("GET", path)
             if not response.is_success:
@@ -48,7 +47,7 @@ class MinerConnection:
         return response.content
 
     def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
-        """Return an answer that may change, and the seconds until the next request if stated."""
+        """Return an answer, and the seconds until the next request if the miner states them."""
         with one_sentence():
             response = self.calls.send("GET", path)
             answer = self.calls.read(kind, "GET", path, response)
@@ -67,15 +66,12 @@ class MinerConnection:
 
 
 def study_path(study: str, rest: str = "") -> str:
-    """Return the URL path of a study, or of a resource below it."""
     return f"/v1/studies/{quote(str(study), safe='')}{rest}"
 
 
 def job_path(job: str) -> str:
-    """Return the URL path of a job."""
     return f"/v1/jobs/{quote(str(job), safe='')}"
 
 
 def model_path(model: str) -> str:
-    """Return the URL path of a model."""
     return f"/v1/models/{quote(str(model), safe='')}"

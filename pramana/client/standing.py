@@ -1,4 +1,4 @@
-"""The state of a study: which records its owners share, and what its releases disclose."""
+"""The state of a study: which records its owners have in common, and what its releases disclose."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Alignment(AlignmentMessage):
     Attributes:
         state: `identical`, all owners reported the same records; `partial`, all owners have
             `in_all` of the `in_any` records; `disjoint`, no record is at every owner; `waiting`,
-            the owners in `missing` have no release; `no-records`, all releases in use are shared
-            trees.
+            the owners in `missing` have no release yet; `no-records`, all releases in use are
+            shared trees, which contain no records.
         in_all: the count of records at every owner; None if the caller may not see it.
         in_any: the count of records at any owner; None if the caller may not see it.
         missing: the owners without a release in use.
@@ -39,7 +39,7 @@ class Alignment(AlignmentMessage):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per owner: `owner`, `release`, `records`, `not_everywhere`.
 
-        `not_everywhere` counts the owner's records that some other owner lacks.
+        `not_everywhere` counts the owner's records that at least one other owner does not have.
         """
         import pandas as pd
 
@@ -53,7 +53,7 @@ class Alignment(AlignmentMessage):
     __str__ = __repr__
 
     def describe(self) -> str:
-        """Return the state in words, with a warning first if linkage secrets differ."""
+        """Describe the state in a phrase, after a warning if linkage secrets differ."""
         if self.secrets == "different":
             return f"{secrets_differ(self.secret_groups)} {self._state()}"
         return self._state()
@@ -74,22 +74,24 @@ class Alignment(AlignmentMessage):
 
 
 class Disclosure(StudyPrivacy):
-    """The disclosure of one person by everything released for a study, as the miner computes it.
+    """The disclosure about one person by all releases of a study, as the miner computes it.
 
     Attributes:
         record: the amplification of the whole record over all owners, at both extremes.
         central: the bound against anyone who cannot assign reports to people: the miner alone, an
             analyst, the public. If `central.epsilon` is None, `central.unstated` gives the reason.
-        prior: a prior belief, usually 5 %, which can grow to `grows_to`.
-        people: whether owners have records of the `same`, `different` or `overlapping` people;
-            `overlapping` assumes nothing. Losses add up over owners unless people are different.
-        at_several: the sum over owners, for a person whom every owner has, if the study declares
-            that owners have different people.
-        budget: the study's limit on disclosure, and the rest of the budget.
+        prior: a prior belief, usually 5 %. Disclosure can raise this belief to `grows_to`.
+        people: whether owners have records of the `same`, `different` or `overlapping` people.
+            Losses add up over the owners unless the people are different.
+        at_several: the sum over the owners, for a person of whom every owner has a record; given if
+            the study declares that its owners have different people.
+        budget: the study's limit on disclosure, and what remains of the limit.
         changed: by owner and block, the count of records whose reports differ between releases with
-            the same draws. Their values changed, which no epsilon bounds.
-        warnings: sentences, if releases contradict the study's declaration of its people or could
-            not be checked, or if a record has lost more than an owner or the study's plan states.
+            the same draws. The true values of these records changed, and no epsilon bounds what
+            that reveals.
+        warnings: sentences to read if releases contradict, or could not be checked against, the
+            study's declaration of its people, or if a record's loss exceeds what an owner or the
+            study's plan states.
     """
 
     @property
@@ -108,11 +110,11 @@ class Disclosure(StudyPrivacy):
         return self.record.determined.grows_to
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the disclosure of the record, of each owner and of each column, one row each.
+        """Return one row for the disclosure of the record, of each owner, and of each column.
 
         Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
-        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. Columns that were released
-        unchanged, and masked ones, have an infinite epsilon.
+        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. Epsilon is infinite for
+        columns that were released unchanged or masked.
         """
         import pandas as pd
 
@@ -168,7 +170,7 @@ class Disclosure(StudyPrivacy):
 def releases_frame(
     releases: Sequence[Release], in_use: Sequence[str], active: Collection[str]
 ) -> pd.DataFrame:
-    """Return one row per release; see `Study.releases`. `active` lists the owners not removed."""
+    """Return the frame of `Study.releases`. `active` lists the owners who have not been removed."""
     import pandas as pd
 
     # The alignment, which names the releases in use, covers randomized records only.
@@ -192,7 +194,6 @@ def releases_frame(
 
 
 def _sealed_last(releases: Iterable[Release]) -> set[str]:
-    """Return the ids of each owner's last sealed release of each kind, if not withdrawn."""
     sealed = [(one.sealed, one) for one in releases if one.sealed is not None]
     last = {(one.owner, one.kind): one for _, one in sorted(sealed, key=lambda pair: pair[0])}
     return {one.id for one in last.values() if one.state == "sealed"}

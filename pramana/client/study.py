@@ -50,7 +50,7 @@ EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
 
 class Study:
-    """A study at a miner, as `Miner.study` returns it; `refresh()` updates its printed form."""
+    """A study at a miner, as `Miner.study` returns it. `refresh()` updates the printed form."""
 
     def __init__(self, line: MinerConnection, message: StudyMessage):
         self._line = line
@@ -80,11 +80,11 @@ class Study:
 
     @property
     def next_steps(self) -> list[str]:
-        """The study's next steps and who takes each, one sentence per step."""
+        """The study's next steps, as one sentence per step that names who takes the step."""
         return [step.line for step in self._message.next]
 
     def domain(self) -> Domain:
-        """Return the variables in releases in use, with their categories, owner by owner."""
+        """Return the variables of the releases in use, in the order of the owners."""
         found = {v.name: v for plan in self._plans() for v in plan.domain}
         return Domain(tuple(found.values()))
 
@@ -107,21 +107,21 @@ class Study:
 
         Columns: `owner`; `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
         `records`; `consistency` of its reports with its plan; `changed`, the count of records whose
-        reports differ from earlier releases with the same draws; its `kind` (`randomized-records`,
-        `masked-records`, `knowledge-model`); `variables`, a tuple of names; the `p_value` of the
-        consistency; `plan_digest`; when it was `sealed`; `name`, `id`.
+        reports differ from those of earlier releases with the same draws; its `kind`
+        (`randomized-records`, `masked-records`, `knowledge-model`); `variables`, a tuple of names;
+        the `p_value` of the consistency; `plan_digest`; when it was `sealed`; `name`, `id`.
         """
         active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)
 
     def alignment(self) -> Alignment:
-        """Return which records each owner has; `to_frame()` has one row per owner."""
+        """Return how the owners' records match; `to_frame()` has one row per owner."""
         path = study_path(self.name, "/alignment")
         self._alignment = self._line.ask(Alignment, "GET", path)
         return self._alignment
 
     def disclosure(self) -> Disclosure:
-        """Return the disclosure of one person by everything released, as the miner computes it.
+        """Return the disclosure about one person by all releases, as the miner computes it.
 
         `epsilon` and `gamma` are for the whole record; `to_frame()` lists owners and columns too.
         """
@@ -187,19 +187,19 @@ class Study:
     ) -> Job[EstimatorT]:
         """Let the miner learn from all owners' reports what `learner.fit` would learn here.
 
-        Equal requests about the same reports give the same job, even from different analysts. A
-        job that failed or was cancelled runs again.
+        Equal requests about the same reports return the same job, even if different analysts send
+        them. A job that failed or was cancelled runs again.
 
         Args:
             learner: any estimator, such as `pm.DecisionTree("ill", max_depth=4)`, with its options.
                 The job's `model` is a fitted copy.
-            records: the records to use if owners report different ones: `identical` raises an
-                error, `common` uses those at every owner, `any` uses all (values that an owner does
-                not report are missing, and missingness must not depend on the value). None means
-                `any` in a study of different people, else `identical`.
+            records: the records to use if the owners report different records. `identical` raises
+                an error. `common` uses the records at every owner. `any` uses all records: values
+                that an owner does not report are missing, and missingness must not depend on the
+                value. None means `any` in a study of different people, else `identical`.
             estimator: how counts are estimated, see `pm.estimate`; `auto` lets the miner choose.
-            order: the most variables that interact, for `pooled`; None chooses by the count of
-                records.
+            order: the largest number of variables that interact, for `pooled`; None derives it from
+                the count of records.
 
         Returns:
             the job; `job.wait().model` is the fitted estimator.
@@ -208,7 +208,7 @@ class Study:
         """
         if not isinstance(learner, Estimator):
             raise OptionError(
-                f"learner must be an estimator, such as pm.DecisionTree('ill'), not"
+                "learner must be an estimator, such as pm.DecisionTree('ill'), not"
                 f" {shown(learner)}.",
                 where="learner",
             )
@@ -234,7 +234,7 @@ class Study:
             order: see `run`.
 
         Returns:
-            the job; `model` is a frame in the form of `EstimatedCounts.table`, with `groups` of
+            the job; `model` is a frame in the form of `EstimatedCounts.table` or, with `groups`, of
             `EstimatedCounts.levels`.
 
         Raises as `run`.
@@ -246,7 +246,7 @@ class Study:
         return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:
-        """Return an earlier job by its id. Raises NotFound."""
+        """Return an earlier job with this id. Raises NotFound."""
         try:
             found = self._line.ask(JobMessage, "GET", job_path(job))
         except NotFound:
@@ -270,7 +270,6 @@ class Study:
         return Job(self._line, made, read)
 
     def _plans(self) -> list[Plan]:
-        """Return the plans of the releases in use, owner by owner."""
         known = {release.id: release for release in self._all(Release, "/releases")}
         in_use = [known[name] for name in self.alignment().releases if name in known]
         return [release.content.to_plan() for release in in_use]
@@ -319,7 +318,6 @@ def _table(model: ModelMessage) -> pd.DataFrame:
 def _counts(
     records: Records | None, estimator: EstimatorName, order: int | None
 ) -> dict[str, object]:
-    """Return the options of counts that were given; the miner chooses the rest."""
     chosen = None if estimator == "auto" else estimator
     given = {"records": records, "estimator": chosen, "order": order}
     return {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
 """The demonstration: several owners and a miner as real processes, compared with the truth.
 
-The demonstration starts the same commands as users.
+The demonstration runs the commands that users run.
 """

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Parameter:
     """A true parameter of the network behind the records, and the miner's estimate.
 
-    `se` is against the population, `z` the error in standard errors, `low` to `high` the 95 %
-    interval. Estimate, `se` and `z` are None if no reports have these parents.
+    `se` is the standard error against the population, `z` the estimate's error in standard errors,
+    and `low` to `high` the 95 % interval. `estimate`, `se` and `z` are None if no report has the
+    parents' categories `given`.
     """
 
     node: str
@@ -43,7 +44,7 @@ class Parameter:
 
     @classmethod
     def of(cls, found: ParameterMessage, network: BayesNet) -> Parameter:
-        """Compare an estimate with the network."""
+        """Return an estimated parameter with the true one in `network`."""
         parents = network.structure.parents[found.node]
         cell = tuple(network.domain[name].code(found.parents[name]) for name in parents)
         code = network.domain[found.node].code(found.value)
@@ -87,7 +88,7 @@ class DemoOutcome:
         }
 
     def coverage(self) -> tuple[int, int]:
-        """Return the count of intervals that contain the true value, and the count of intervals."""
+        """Return how many intervals contain the true value, and the total count of intervals."""
         known = [row.covered for row in self.rows if row.covered is not None]
         return sum(known), len(known)
 
@@ -104,21 +105,21 @@ def demo_report(scenario: Scenario, outcome: DemoOutcome, model: BayesNetMessage
     ]
     lead = (
         "Each owner randomized its sensitive columns and sent the reports with the transition"
-        " matrices to the miner, which never saw a true value of these columns. The miner inverted"
-        " the noise; here are its estimates and the true values. All owners together disclose of"
-        f" one person's whole record: {model.told.to_amplification().told}, by the randomized"
-        " columns."
+        " matrices to the miner, which never saw a true value of these columns. The miner"
+        " inverted the noise. This page compares its estimates with the true values. All owners"
+        f" together disclose of one person's whole record: {model.told.to_amplification().told},"
+        " by the randomized columns."
     )
     network = "The network, and which owner has which variables"
     errors = (
-        "Standardized errors of the parameters, and the normal curve that they should follow."
-        " Standard errors are against the population: randomization and the sampling of the"
-        " records."
+        "Standardized errors of the parameters, and the normal curve that they should follow. The"
+        " standard errors are against the population: they include both randomization and the"
+        " sampling of the records."
     )
     intervals = (
-        "Black bars are the true values; dots are the estimates from randomized reports with their"
-        " 95 % intervals, orange where the interval misses the truth, as one in twenty does. For"
-        " two values, only the first is shown."
+        "Black bars are the true values; dots are the estimates from randomized reports with"
+        " their 95 % intervals, orange where the interval misses the truth, as one in twenty"
+        " does. Of a variable with two values, only the first is shown."
     )
     drawn = draw_structure(scenario.structure, scenario.owner_of)
     pictures = [
@@ -183,14 +184,12 @@ _WIDTH, _BELOW = 5.4, 0.65
 
 
 def _shown(rows: Sequence[Parameter]) -> list[Parameter]:
-    """Return the rows without the last of two values, whose error equals the first's."""
     first = {row.node: row.value for row in reversed(rows)}
     values = {row.node: {r.value for r in rows if r.node == row.node} for row in rows}
     return [row for row in rows if len(values[row.node]) > 2 or row.value == first[row.node]]
 
 
 def _parameter_pictures(outcome: DemoOutcome) -> Iterator[Picture]:
-    """Yield a picture of each node's parameters; neighbours have similar heights."""
     groups: dict[str, list[Parameter]] = {}
     for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)

@@ -32,7 +32,7 @@ _STOP_SECONDS = 10.0
 
 
 class Processes(ExitStack):
-    """The processes of one demonstration; the end of the context stops them all.
+    """The processes of one demonstration; leaving the context stops them all.
 
     Args:
         logs: a folder; each process writes `<name>.log` there.
@@ -43,7 +43,7 @@ class Processes(ExitStack):
         self._logs = logs
 
     def serve(self, name: str, module: str, *arguments: str) -> str:
-        """Start a module with `--port 0 --ready-file`; return its URL once ready."""
+        """Start a module as a server on a free port; return its URL when the server is ready."""
         ready = self._logs / f"{name}.ready"
         command = [sys.executable, "-m", module, *arguments]
         command += ["--port", "0", "--ready-file", str(ready)]
@@ -64,13 +64,13 @@ class Processes(ExitStack):
 
 
 def run(module: str, *arguments: str) -> None:
-    """Run one command of a service and wait for its end."""
+    """Run one command of a service and wait until it ends."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise Unreachable(
-            f"`{module.replace('_', '-')} {arguments[0]}` ended with exit code {done.returncode}:"
+            f"`{module.replace('_', '-')} {arguments[0]}` failed with exit code {done.returncode}:"
             f" {done.stderr.strip()}"
         )
 
@@ -89,7 +89,7 @@ _DEADLINE_SECONDS = 3600.0
 
 
 class RestClient:
-    """A service's REST interface for one caller; the end of the context closes it.
+    """A service's REST interface for one caller; leaving the context closes the connections.
 
     Each call raises Refused if the service answers with a problem document, and Unreachable if the
     service does not answer within `seconds`.
@@ -181,7 +181,7 @@ Say = Callable[[str, float], None]
 
 
 def demonstrate(scenario: Scenario, out: Path, *, seed: int | None, say: Say) -> Report:
-    """Run a scenario with a miner process and each owner's agent commands."""
+    """Run a scenario: start a miner and run each owner's agent commands."""
     began = time.monotonic()
     folder = prepare(out)
     with Processes(out / "logs") as processes, ExitStack() as callers:
@@ -244,7 +244,6 @@ def conclude(
 
 
 def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:
-    """Give each owner its own draw key and all owners one linkage secret."""
     linkage = folder.root / "linkage.key"
     for number, site in enumerate(sites):
         if seed is None:
@@ -276,7 +275,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
-    """Open the study, unless done; write each owner's table, site file and invitation."""
+    """Open the study if it does not exist; write each owner's table, site file and invitation."""
     folder = Folder(root)
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
     if not wanted:
@@ -288,7 +287,7 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
 
 
 def finish(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, say: Say) -> Report:
-    """Learn from what the owners published, and write result and report into `root`."""
+    """Learn from the owners' releases, and write the result and the report into `root`."""
     began = time.monotonic()
     with RestClient(miner, admin_token.read_text().strip()) as admin:
         return conclude(Folder(root), scenario, admin, seed=None, began=began, say=say)

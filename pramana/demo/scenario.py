@@ -1,6 +1,6 @@
-"""The content of a demonstration: sites with their tables, a structure, and the true network.
+"""The content of a demonstration: sites with tables, a structure to learn, and the true network.
 
-A scenario is drawn from a known network, and each owner has some of the columns.
+The records are drawn from a known network, and each owner has some of the columns.
 """
 
 from __future__ import annotations
@@ -119,14 +119,13 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Make an empty demonstration folder; only files of an earlier demonstration are removed."""
+    """Make an empty folder. Removes files of a demonstration; other files cause an error."""
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():
             raise ConfigError(
-                f"{root} contains files that no demonstration made"
-                f" ({', '.join(strange) or root.name});"
-                " nothing was changed.",
+                f"{root} contains files other than those of a demonstration"
+                f" ({', '.join(strange) or root.name}); nothing was changed.",
                 where=str(root),
                 remedy="Name another folder with --out.",
             )
@@ -140,7 +139,7 @@ def prepare(root: Path) -> Folder:
 def write_site(
     folder: Folder, site: SiteTable, miner: dict[str, Any], rng: np.random.Generator
 ) -> Path:
-    """Write an owner's table, in a random order, and its site file; return the site file's path."""
+    """Write an owner's shuffled table and site file; return the site file's path."""
     home = folder.site(site.owner)
     home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))
@@ -160,5 +159,4 @@ def write_site(
 
 
 def owners(scenario: Scenario) -> list[str]:
-    """The owners' names, in order."""
     return [site.owner for site in scenario.sites]

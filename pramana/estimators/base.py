@@ -1,4 +1,4 @@
-"""The base class of all estimators: options, source of a fit, saved form."""
+"""The base class of all estimators: their options, the source of a fit, and the saved form."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EstimatorT = TypeVar("EstimatorT", bound="Estimator")
 
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
-    """Make a class's fields its options; an unknown option raises an error that names it."""
+    """Return a class decorator for estimators of a kind: the fields become options."""
     made = dataclass(eq=False, repr=False)(kind)
     made.__init__ = checked_options(made.__init__, kind.__name__)  # type: ignore[method-assign]
     return made
@@ -60,12 +60,13 @@ class Estimator(Drawn, ABC):
     Attributes:
         n_records_: the count of records.
         plan_digests_: the digests of the sources' plans.
-        gamma_: the amplification of a person's whole record, the largest over the sources.
+        gamma_: the amplification of a person's whole record; the largest one if there are several
+            sources.
         epsilon_: the logarithm of `gamma_`.
         estimated_by_: the name of the estimator of the counts.
-        lack_of_fit_: one sentence for each model of the counts that the reports contradict.
-        filled_in_: a sentence on counts that were pooled from smaller tables; often empty.
-        worth_: the model's worth; see the property.
+        lack_of_fit_: sentences, one for each model of the counts that the reports contradict.
+        filled_in_: a sentence on the counts that were pooled from smaller tables; "" if none were.
+        worth_: the assessment of the model; see the property.
     """
 
     kind: ClassVar[str]
@@ -124,9 +125,10 @@ class Estimator(Drawn, ABC):
         randomized, write `fit(table, pm.Plan.unrandomized(domain))`.
 
         Args:
-            reports: `Reports`; a table of reported labels, with its `plan`; several of these, each
-                with its plan, about different people of one population; or estimated counts.
-            plan: the plan of a table; `Reports` and counts have their own.
+            reports: `Reports`; a table of reported labels, with its `plan`; a list of several such
+                sources, each with its plan, about different people of one population; or estimated
+                counts.
+            plan: the plan of a table; `Reports` and counts include their plan.
 
         Raises TableError, PlanError, OptionError, EstimationError. Warns if the reports contradict
         a model of the counts.
@@ -145,7 +147,9 @@ class Estimator(Drawn, ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             elif plan is not None:
-                raise PlanError("plan must be omitted: counts include their own.", where="plan")
+                raise PlanError(
+                    "plan must be omitted: counts include their own plan.", where="plan"
+                )
             with progress_bar("learning") as bar:
                 # Lacks of fit are collected for the tables of this fit only.
                 counts = replace(reports, marginals=reports.marginals.part())
@@ -168,11 +172,11 @@ class Estimator(Drawn, ABC):
 
     @property
     def worth_(self) -> Worth | None:
-        """The model's worth: `verdict`, `figures` with intervals, and their assumptions.
+        """The assessment of the model: `verdict`, `figures` with intervals, and their assumptions.
 
         Classifiers are compared with the majority class and naive Bayes; links, rules and cells
-        with chance. The first use or print computes it, in about twice the time of learning. None
-        if the reports do not determine the worth. Raises NotFitted.
+        with chance. The assessment is computed when first used or printed, which takes about twice
+        as long as learning. It is None if the reports do not determine it. Raises NotFitted.
         """
         self._require_fitted()
         counts, self.counts_ = self.counts_, None
@@ -203,13 +207,13 @@ class Estimator(Drawn, ABC):
         """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Set the model that was learned elsewhere and return the estimator. Raises InputError."""
+        """Set the model that was learned elsewhere; return the estimator. Raises InputError."""
         self._take(document)
         self._set_source(source)
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return the fields of the equivalent job at a miner, without the options of counts."""
+        """Return the fields of the equivalent job at a miner, except the options of counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
@@ -229,7 +233,6 @@ class Estimator(Drawn, ABC):
         return {name: plain(value) for name, value in self.get_params().items()}
 
     def _options_of(self, options: type[OptionsT], **instead: Any) -> OptionsT:
-        """Return the learner's checked options. Raises OptionError."""
         names = [field.name for field in fields(options)]  # type: ignore[arg-type]
         return options(**{name: plain(getattr(self, name)) for name in names} | instead)
 
@@ -257,9 +260,10 @@ class Estimator(Drawn, ABC):
 
     @classmethod
     def from_document(cls, document: object, argument: str = "document") -> Self:
-        """Return the fitted estimator in a result of `to_document`. Raises InputError.
+        """Return the fitted estimator from a document of `to_document`. Raises InputError.
 
-        `Estimator` reads documents of all classes; `argument` is the document's name in messages.
+        Called on `Estimator`, this method reads documents of every estimator class. `argument` is
+        the document's name in messages.
         """
         saved = SavedModel.of(document, argument)
         made = saved.among(estimators(), argument)
@@ -272,12 +276,12 @@ class Estimator(Drawn, ABC):
         return made
 
     def to_json(self) -> str:
-        """Return the model as JSON text without loss. Raises NotFitted."""
+        """Return the model as JSON text for `from_json`, without loss. Raises NotFitted."""
         return write_json(self.to_document())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the fitted estimator in a text of `to_json`. Raises InputError."""
+        """Return the fitted estimator from JSON text of `to_json`. Raises InputError."""
         return cls.from_document(parse(text), "text")
 
     def save(self, path: str | Path) -> None:
@@ -314,7 +318,6 @@ class Estimator(Drawn, ABC):
             )
 
     def _options_text(self) -> str:
-        """Return the options that differ from their defaults, written as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
             f"{name}={short(repr(value), _LONGEST)}"
@@ -323,7 +326,7 @@ class Estimator(Drawn, ABC):
         )
 
     def describe_source(self) -> str:
-        """Return the source in words: records, amplification and plans. Raises NotFitted."""
+        """Describe the source: records, amplification and plans. Raises NotFitted."""
         self._require_fitted()
         source = self.learned_from_
         plans = ", ".join(digest[:DIGITS] for digest in source.plans)
@@ -344,7 +347,6 @@ class Estimator(Drawn, ABC):
         return f"{call}{self._finding()}{worth}, {self.describe_source()}"
 
     def _finding(self) -> str:
-        """Return the main result in a few words, after a comma; often empty."""
         return ""
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @estimator
 class BayesClassifier(Classifier[Learned]):
-    """A Bayesian network in which every attribute depends on the class and at most one other.
+    """A Bayesian network in which each attribute depends on the class and at most one attribute.
 
     Naive Bayes (Ma 5.6), or the tree of Friedman, Geiger and Goldszmidt (1997).
 
@@ -28,9 +28,9 @@ class BayesClassifier(Classifier[Learned]):
         target: the class variable.
         features: the variables that predict the class; by default all others.
         model: `naive-bayes`, in which an attribute has only the class as parent; `tan`, in which an
-            attribute may have one other attribute as parent too; or `auto`, which keeps the links
-            of the tree whose gain exceeds the noise of their parameters, and gives less weight to
-            redundant attributes and to noise.
+            attribute may have one other attribute as parent too; or `auto`, which keeps only those
+            links of the tree whose gain exceeds the noise of their parameters, and gives less
+            weight to redundant and to noisy attributes.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Examples:
@@ -66,18 +66,18 @@ class BayesClassifier(Classifier[Learned]):
 
     @property
     def weight_(self) -> float:
-        """The factor on the evidence of all attributes together, above 0 and at most 1."""
+        """The factor on the joint evidence of all attributes, above 0 and at most 1."""
         return self._fitted.weight
 
     def _picture(self) -> Picture:
         return bayes_chart(self._fitted)
 
     def to_text(self) -> str:
-        """Return the attributes, ordered by information, with their probabilities in percent."""
+        """Return the attributes with their probabilities in percent, the most informative first."""
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the parameters, one row for each category of a variable, class and other parents.
+        """Return the parameters, one row per category of a variable and combination of its parents.
 
         Columns: `variable`, the class first; `category`; `class`, missing in the rows of the class
         variable; `given`, the other parents' categories (`age=child`); `probability`, used for

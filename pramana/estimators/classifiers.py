@@ -83,12 +83,14 @@ class Classifier(Estimator, Generic[ModelT]):
         """Return the predicted class of each row, (n,).
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
-        `DecisionTree` sum out missing features and empty cells.
+        `DecisionTree` sum over the categories of missing features and empty cells; other
+        classifiers raise an error.
 
         Args:
-            frame: a table of n rows; numbers are mapped to a feature's intervals.
-            missing_columns: whether missing columns cause a warning (`warn`), an error (`error`) or
-                nothing (`ignore`).
+            frame: a table of n rows; in a feature of intervals, numbers are mapped to their
+                intervals.
+            missing_columns: whether missing columns cause a warning (`warn`), cause an error
+                (`error`) or are accepted (`ignore`).
 
         Raises NotFitted, TableError, MissingColumn, OptionError, UnknownCategory.
         """
@@ -146,15 +148,14 @@ class Classifier(Estimator, Generic[ModelT]):
         return encode(table, model.inputs, "frame", missing=model.sums_out)
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
-        """Raise an error on missing cells if the model does not sum them out."""
         empty = [v.name for v in inputs if v.name in table.columns and not takes_empty(v)]
         empty = [name for name in empty if table[name].isna().any()]
         words = lacking(table, inputs.names, "frame")
         if words or empty:
             words = words or f"Column {empty[0]!r} of frame has empty cells"
             raise MissingColumn(
-                f"{words}, and a {type(self).__name__} needs all values; {SUM_OUT} sum out missing"
-                " values.",
+                f"{words}, but a {type(self).__name__} needs all values; fill these cells, or use"
+                f" {SUM_OUT}, which accept missing values.",
                 where="frame" if not empty else empty[0],
             )
 
@@ -178,11 +179,9 @@ class Classifier(Estimator, Generic[ModelT]):
         return self.learner.document(self.model_)
 
     def _options(self) -> Any:
-        """Return the learner's checked options. Raises OptionError."""
         return self._options_of(self.learner.options)
 
     def _require_variables(self, domain: Domain) -> None:
-        """Check the target and the features. Raises OptionError, UnknownVariable."""
         if not isinstance(self.target, str):
             raise OptionError(
                 f"target must be the name of a variable, not {shown(self.target)}; the reports have"
@@ -209,5 +208,4 @@ class Classifier(Estimator, Generic[ModelT]):
         self.model_ = self.learner.read(write_json(document))
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
         return sklearn_tags("classifier", missing=True)

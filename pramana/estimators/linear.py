@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class LinearClassifier(Classifier[Planes]):
     """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
 
-    A categorical variable becomes one indicator column per category except the first. Three or more
-    classes are each fitted against the rest.
+    A categorical variable becomes one indicator column per category except the first. Of three or
+    more classes, each is fitted against all others together.
 
     Args:
         target: the class variable; with two classes, the second is positive.
@@ -43,7 +43,8 @@ class LinearClassifier(Classifier[Planes]):
             records report these variables together.
         steps: the perceptron's largest number of updates per plane.
         sample: the number of records drawn from the network.
-        keep: which of the perceptron's weights to keep: `fewest-wrong` or `longest-run`.
+        keep: which of the perceptron's successive weights become the model: those with the
+            `fewest-wrong` records, or those with the `longest-run` of right ones.
         seed: the seed of the perceptron's draws and of the drawn records.
 
     Examples:
@@ -88,9 +89,9 @@ class LinearClassifier(Classifier[Planes]):
     def coef_(self) -> npt.NDArray[np.float64]:
         """The weights of the columns in their own units, (planes, columns).
 
-        Two classes have one plane, with the second class on the positive side. Three or more have
-        one plane each, in the order of `classes_`. A class without estimated records has an
-        intercept of minus infinity.
+        With two classes there is one plane, with the second class on its positive side. With three
+        or more there is one plane per class, in the order of `classes_`. A class without estimated
+        records has an intercept of minus infinity.
         """
         return self._weights("estimate")[:, 1:]
 
@@ -115,7 +116,7 @@ class LinearClassifier(Classifier[Planes]):
         Columns: `class`, the class on the positive side; `term`, the intercept or a column;
         `weight`, in the column's unit; `se_records` and `se_population`, the standard errors given
         these records and against their population; `low` and `high`, the 95 % interval against the
-        population. Errors are missing if the theory gives none (see `notes_`).
+        population. Errors are missing if they cannot be computed (see `notes_`).
         """
         import pandas as pd
 
@@ -138,7 +139,6 @@ class LinearClassifier(Classifier[Planes]):
         return weights_chart(self._fitted)
 
     def _weights(self, what: str) -> npt.NDArray[np.float64]:
-        """Return an attribute of each weight, intercept first, (planes, 1 + columns)."""
         model = self._fitted
         if model.target.size == 2:
             return _row(model.planes[0], what)[None]

@@ -58,24 +58,24 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
 
 @estimator
 class BayesNet(NetworkAnswers, Estimator):
-    """A Bayesian network: learns its parameters, and its links unless a structure is given (Ma 5).
+    """A Bayesian network that learns parameters and, unless a structure is given, links (Ma 5).
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
             a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy or this class.
             None learns the structure.
         variables: the nodes of the structure to learn, by default all; their order decides ties.
-            With a given structure, further nodes without links.
+            With a given structure, these variables are added as nodes without links.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; used by `map` only.
         scoring: the score of a link: `likelihood` of the reports, or `bic`, `bayesian` or `bdeu` of
             estimated counts. A dict sets a score's own options, such as
             `{"name": "bdeu", "equivalent_sample_size": 5.0}`.
-        search: the search without an order: `hill-climbing`, `chow-liu`, or `auto`, which climbs if
-            some records report all variables together.
+        search: the search if `order` is None: `hill-climbing`, `chow-liu`, or `auto`, which chooses
+            hill climbing if some records report all variables together.
         order: the variables in an order in which parents precede children (K2).
         max_parents: the largest number of parents per node.
-        refine: whether K2 also removes and exchanges parents.
+        refine: whether K2 may also remove and exchange parents that it has added.
         draws: the count of bootstrap samples for the confidence of each link; 0 is fastest.
         seed: the seed of the samples.
 
@@ -143,7 +143,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def links_(self) -> pd.DataFrame:
-        """The links with their evidence, one row per link.
+        """The links of the network with their evidence, one row per link.
 
         Columns: `parent`, `child`; `gain`, in nats above the penalty, given the child's other
         parents; `inflation`, the factor by which randomization multiplies the chance part of the
@@ -173,13 +173,13 @@ class BayesNet(NetworkAnswers, Estimator):
         return structure_of(self.structure, variables)
 
     def _options(self) -> tuple[ParameterOptions, Scoring, Search]:
-        """Return the checked options. Raises OptionError."""
         if self.structure is not None:
             defaults = type(self)().get_params()
             idle = [n for n in _OF_SEARCH if repr(getattr(self, n)) != repr(defaults[n])]
             if idle:
                 raise OptionError(
-                    f"{idle[0]} has no effect with a given structure; omit one of the two.",
+                    f"{idle[0]} has no effect if structure is given; omit either {idle[0]} or"
+                    " structure.",
                     where=idle[0],
                 )
         order = None if self.order is None else tuple(names_of(self.order, "order", some=True))
@@ -238,13 +238,14 @@ class BayesNet(NetworkAnswers, Estimator):
             node: the node; by default all.
 
         Returns:
-            a frame. For one node, the first columns are one per parent (`low (variable)` for a
-            parent named like a column below) and `value`; for all nodes, `node`, `value` and
-            `given`, the parents' categories in words. The other columns are `estimate`, the raw
-            ratio, which may lie outside [0, 1]; `probability`, the projected estimate;
-            `se_records`, the standard error given these records; `se_population`, the standard
-            error against the population; `low` and `high`, the 95 % interval against the
-            population. Errors are missing for a network that was not learned here.
+            a frame. For one node, it starts with a column for each parent, then `value`; a parent
+            with the name of a column below, such as `low`, becomes `low (variable)`. For all nodes,
+            it starts with `node`, `value` and `given`, which lists the parents' categories. The
+            other columns are `estimate`, the raw ratio, which may lie outside [0, 1];
+            `probability`, the projected estimate; `se_records`, the standard error given these
+            records; `se_population`, the standard error against the population; `low` and `high`,
+            the 95 % interval against the population. Errors are missing for a network that was not
+            learned here.
 
         Raises NotFitted, UnknownVariable.
         """
@@ -269,7 +270,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the network in JSON text from `to_json`, a session of peers, or the miner.
+        """Return the network from JSON text that `to_json`, a session of peers or the miner wrote.
 
         Raises InputError.
         """
@@ -282,7 +283,6 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def _of(cls, network: Network, document: NetworkDocument | None = None) -> Self:
-        """Return the estimator of a network that was not learned here."""
         made = cls(network.structure.as_dict())
         made._set_model(document or NetworkDocument(given_network(network)))
         made._set_source(_ELSEWHERE)
@@ -354,7 +354,7 @@ class BayesNet(NetworkAnswers, Estimator):
         return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes{nothing}"
 
     def describe_source(self) -> str:
-        """Return the source in words. Raises NotFitted."""
+        """Return a description of the source. Raises NotFitted."""
         self._require_fitted()
         if self.estimated_by_ == _ELSEWHERE.estimated_by:
             return "not learned here"

@@ -1,4 +1,4 @@
-"""Regression of a numeric column on other columns, from masked or true records."""
+"""Regression of a numeric column on other columns, learned from masked or true records."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class Regression(Estimator):
     """Linear or polynomial regression by least squares, with standard errors.
 
-    The data are a result of `pm.mask` or a plain frame. A categorical column becomes one indicator
-    per category except the first.
+    The data are a result of `pm.mask` or a frame of true records. A categorical column becomes one
+    indicator per category except the first.
 
     Args:
         target: the numeric column to explain.
@@ -126,7 +126,7 @@ class Regression(Estimator):
             return model.predict(table)
 
     def score(self, frame: Frame, y: Any = None) -> float:
-        """Return R2, the predicted share of the target's variance; at most 1.
+        """Return R2, the share of the target's variance that the predictions explain; at most 1.
 
         Args:
             frame: a table as in `predict`.
@@ -142,7 +142,7 @@ class Regression(Estimator):
         around = true - true.mean()
         if not around.any():
             raise TableError(
-                "All targets are equal, so that there is no variance to predict.", where="y"
+                "All targets are equal, so they have no variance to predict.", where="y"
             )
         return float(1 - np.square(true - predicted).sum() / np.square(around).sum())
 
@@ -173,7 +173,7 @@ class Regression(Estimator):
 
     @property
     def score_(self) -> Any:
-        """The score on held-out records: `r2` with its `se`, and `rmse`; None for few records."""
+        """The score on held-out records: `r2`, its `se`, and `rmse`; None for too few records."""
         return self._fitted.score
 
     @property
@@ -196,9 +196,10 @@ class Regression(Estimator):
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients, one row each.
 
-        Columns: `term`; `estimate`, in the term's unit; `se`, the standard error against the
-        population, and `se_robust`, the standard error under unequal variances (HC3); `t`, its
-        degrees of `freedom`, `p`; `low` and `high`, the ends of the interval by `se`.
+        Columns: `term`; `estimate`, in the target's unit per unit of the term; `se`, the standard
+            error against the population; `se_robust`, the standard error under unequal variances
+            (HC3); `t`, with its degrees of `freedom` and its p-value `p`; `low` and `high`, the
+            ends of the interval computed from `se`.
         """
         import pandas as pd
 
@@ -217,7 +218,10 @@ class Regression(Estimator):
             return mixed_columns(frame.frame if is_masked(frame) else frame, names, "frame")
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
-        raise TableError("A Regression learns from records, not from counts.", where="data")
+        raise TableError(
+            "A Regression learns from records, not from counts; use fit with a table.",
+            where="data",
+        )
 
     def _document(self) -> dict[str, Any]:
         return DOCUMENT.write(self._fitted)
@@ -241,7 +245,6 @@ class Regression(Estimator):
         return coefficients_chart(self._fitted)
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
         return sklearn_tags("regressor")
 
 
@@ -252,4 +255,7 @@ def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
 
 def _require_records(data: object) -> None:
     if isinstance(data, Plan | Reports | EstimatedCounts):
-        raise TableError(f"data must be masked or plain records, not {shown(data)}.", where="data")
+        raise TableError(
+            f"data must be a result of pm.mask or a table of records, not {shown(data)}.",
+            where="data",
+        )

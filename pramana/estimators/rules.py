@@ -50,7 +50,7 @@ _ANSWERED = {"kind", "records", "items", "examined", "modelled_from", "itemsets"
 
 @estimator
 class AssociationRules(Estimator):
-    """Frequent itemsets, and rules "records with these categories often have those too" (Ma 7.1).
+    """Frequent itemsets, and rules "records with categories A often have categories B" (Ma 7.1).
 
     An item is a category of a variable; an itemset has at most one item of each variable (Ma 7.1.2;
     FRAPP 6).
@@ -60,13 +60,14 @@ class AssociationRules(Estimator):
         minimum_confidence: the smallest confidence of a rule, from 0 to 1.
         certain: whether `minimum_confidence` applies to the lower end of the interval instead of
             the estimate.
-        max_length: the most items of an itemset, which is both sides of a rule together, 1 to 12.
-        decisions: `point` takes itemsets whose estimate reaches the minimum; `controlled` limits
-            the expected share of false itemsets to `false_discovery`.
+        max_length: the largest number of items of an itemset, or of both sides of a rule together,
+            1 to 12.
+        decisions: `point` accepts itemsets whose estimated support reaches the minimum;
+            `controlled` limits the expected share of false itemsets to `false_discovery`.
         confidence: the confidence level of intervals and verdicts.
         false_discovery: the rate of `controlled` decisions.
-        against: `records` for intervals and verdicts given these records, `population` for those
-            against the population of the records.
+        against: `records` for intervals and verdicts about these records, `population` for
+            intervals and verdicts about the population that the records come from.
         variables: the variables whose categories are items; None for all.
         present: the only category that is an item, such as `"yes"`; variables without it have no
             items.
@@ -122,7 +123,7 @@ class AssociationRules(Estimator):
 
     @property
     def examined_(self) -> pd.DataFrame:
-        """All examined itemsets, in the form of `itemsets_`."""
+        """All examined itemsets, whether frequent or not, in the form of `itemsets_`."""
         return itemsets_frame(self._fitted.itemsets, examined=True)
 
     @property
@@ -131,7 +132,7 @@ class AssociationRules(Estimator):
         return self.model_
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the rules as `rules_`. Raises NotFitted."""
+        """Return `rules_`. Raises NotFitted."""
         return self.rules_
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
@@ -176,11 +177,10 @@ def _wanted(
     present: str | None,
     items: Mapping[str, Sequence[str]] | None,
 ) -> tuple[Item, ...]:
-    """Return the chosen items, in the order of the domain."""
     if present is not None and items is not None:
         raise OptionError(
-            "items and present exclude each other: items names categories by variable,"
-            " present one category for all variables.",
+            "Pass either items, which lists categories by variable, or present, which names one"
+            " category for all variables, not both.",
             where="items",
         )
     if present is not None and not isinstance(present, str):

@@ -30,7 +30,6 @@ _LONGEST = 40
 
 
 def _bound(number: Any) -> float:
-    """Return a number of at least 0; infinity for null."""
     if number is not None and (type(number) not in (int, float) or not number >= 0):
         raise ValueError("must be a number of at least 0, or null")
     return math.inf if number is None else float(number)
@@ -41,7 +40,6 @@ Bound = Annotated[float, PlainValidator(_bound), PlainSerializer(finite)]
 
 
 def _worth(found: Any) -> Worth | None:
-    """Return a model's worth, which a document has as the fields of `Worth`."""
     worth: Worth | None = TypeAdapter(Worth | None).validate_python(found)
     return worth
 
@@ -50,7 +48,7 @@ _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class LearnedFrom(DocumentPart, frozen=True):
-    """The source of a model, and the model's worth; see `Estimator`.
+    """The source of a model, and the model's assessment; see `Estimator`.
 
     `masking` describes the masking of the records in words.
     """
@@ -92,8 +90,8 @@ class SavedModel(DocumentPart):
             )
         if document.get("version") != VERSION:
             raise InputError(
-                f"{argument} has version {quoted([document.get('version')])} of the saved form;"
-                f" this release reads {VERSION}.",
+                f"{argument} has version {quoted([document.get('version')])} of the format of"
+                f" saved models; this version of pramana reads version {VERSION}.",
                 where=argument,
             )
         try:
@@ -104,15 +102,14 @@ class SavedModel(DocumentPart):
             ) from None
 
     def among(self, known: Iterable[type[Any]], argument: str) -> Any:
-        """Return the unfitted estimator of this class name, with its options. Raises InputError."""
+        """Return the unfitted estimator that this document names. Raises InputError."""
         for found in known:
             if (found.__name__, found.kind) == (self.estimator, self.kind):
                 break
         else:
             raise InputError(
-                f"{argument} contains a {self.estimator[:_LONGEST]} of the kind"
-                f" {quoted([self.kind])},"
-                " which this release does not have.",
+                f"{argument} contains an estimator {self.estimator[:_LONGEST]} of the kind"
+                f" {quoted([self.kind])}, which this version of pramana cannot read.",
                 where=argument,
             )
         try:
@@ -120,7 +117,8 @@ class SavedModel(DocumentPart):
         except (TypeError, OptionError) as error:
             words = str(error).removesuffix(".")
             raise InputError(
-                f"{argument} has invalid options of a {self.estimator}: {words}.", where=argument
+                f"{argument} contains invalid options for {self.estimator}: {words}.",
+                where=argument,
             ) from None
 
 

@@ -29,15 +29,15 @@ class DecisionTree(Classifier[Tree]):
 
     A node splits on one variable and has a child for each category. For ID3 as in Ma, pass
     `significance=None, least_records=0, prune=False, shrinkage=None`. If only predictions matter,
-    `significance=None, prune=False` can be better.
+    `significance=None, prune=False` can be more accurate.
 
     Args:
         target: the class variable.
         features: the variables to split on, by default all others; their order decides ties.
         max_depth: the most splits on a path; None for no limit.
         significance: the largest p-value of a split; None splits until the gain is zero.
-        least_records: a node is split only if it has at least this information about the class, in
-            unrandomized records.
+        least_records: a node is split only if its reports contain at least as much information
+            about the class as this number of unrandomized records.
         prune: whether to undo splits whose gain is less than their description length.
         shrinkage: the typical distance between the class probabilities of a child and its parent.
             Noisier probabilities move further towards the parent's. None disables shrinkage.
@@ -100,7 +100,8 @@ class DecisionTree(Classifier[Tree]):
         In a pruned tree, categories that lead to leaves of one class share a line.
 
         Args:
-            show_weights: whether to add the figures behind each split and each class, with errors.
+            show_weights: whether to add the gain of each split and the counts of each class, with
+                errors.
         """
         return write_tree_text(self._fitted, show_weights=show_weights)
 
@@ -111,13 +112,13 @@ class DecisionTree(Classifier[Tree]):
         """Return the nodes, one row each, a parent before its children; the index is `node`.
 
         Columns: `parent` (missing for the root); `depth`; `when`, the category that leads to the
-        node (`sex = male`); `asks`, the variable of the split (missing in a leaf); its `gain` in
-        bits and `p_value`; `class`, the most probable class; `records`, the estimated count of
-        records; `effective`, the count of unrandomized records with the same information. For each
-        class, such as `yes`: `probability_yes`, used for prediction; `low_yes` and `high_yes`, the
-        95 % interval of the class's share of the node's records against the population;
-        `count_yes`, the raw estimate of its records, with its standard errors `se_records_yes` and
-        `se_population_yes`.
+        node (`sex = male`); `asks`, the variable on which the node is split (missing in a leaf);
+        the split's `gain` in bits and its `p_value`; `class`, the most probable class; `records`,
+        the estimated count of records; `effective`, the count of unrandomized records with the same
+        information. For each class, such as `yes`: `probability_yes`, used for prediction;
+        `low_yes` and `high_yes`, the 95 % interval of the class's share of the node's records
+        against the population; `count_yes`, the raw estimate of its records, with its standard
+        errors `se_records_yes` and `se_population_yes`.
         """
         import pandas as pd
 
@@ -129,7 +130,6 @@ class DecisionTree(Classifier[Tree]):
 
 
 def _rows(tree: Tree, root: Node) -> Iterator[dict[str, Any]]:
-    """Yield the row of each node, a parent before its children."""
     waiting: list[tuple[Node, int | None, int, str]] = [(root, None, 0, "")]
     number = 0
     while waiting:

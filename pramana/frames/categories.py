@@ -1,4 +1,4 @@
-"""A domain from a table and a public list of categories, or from the categories observed."""
+"""Domains from a table and a public list of categories, or from the categories observed in it."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def observed_categories(
 ) -> ObservedCategories:
     """Return the categories observed in a table, for `pm.domain`.
 
-    The result reveals part of the data, which no epsilon counts: a category shows that somebody has
-    it. Use this function for public tables and experiments. An owner of private data lists
-    categories from public knowledge.
+    The result reveals part of the data, and no epsilon accounts for that: each category shows that
+    some record has it. Use this function for public tables and experiments. An owner of private
+    data lists categories from public knowledge.
 
     A column of many different numbers is cut into intervals. Empty cells become a category
     `(empty)`. In a column of more than 20 different values, the rare ones become `(other)`. A
@@ -58,21 +58,21 @@ def observed_categories(
 
     Args:
         frame: the table; see `pm.domain`.
-        columns: the columns; if None, all except constant ones and those that name or number the
-            records.
+        columns: the columns; if None, all except constant columns and columns that name or number
+            the records.
         intervals: the count of intervals of equal width, at rounded cuts, for numeric columns, 2 to
             64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but not
             codes of digits) into 3 to 8 intervals with nearly equal counts of records.
 
     Returns:
-        A dict for `pm.domain`, which can be saved as JSON: by column, a list of labels, or
-        `{"cuts": [...], "representatives": [...]}`. `left_out` lists the unusable columns with
+        A dict for `pm.domain`, which can be saved as JSON. It has for each column a list of labels,
+        or `{"cuts": [...], "representatives": [...]}`. `left_out` lists the unusable columns with
         reasons.
 
     Raises:
-        TableError: the table, all of its columns, or a named column cannot be used.
+        TableError: the table or a named column cannot be used, or none of the columns can.
         MissingColumn: a named column is missing.
-        OptionError: intervals outside 2 to 64.
+        OptionError: `intervals` is not a whole number from 2 to 64.
 
     Examples:
         >>> import pramana as pm
@@ -105,21 +105,19 @@ def observed_categories(
             variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
-            f"Columns of frame cannot be categories: {done.faults}.",
+            f"Columns of frame cannot become variables: {done.faults}.",
             where=next(iter(done.left_out)),
         )
     return ObservedCategories({v.name: _as_listed(v, intervals) for v in variables}, done.left_out)
 
 
 def _as_ordered(variable: Variable, column: pd.Series) -> Variable:
-    """Return a variable with all categories of an ordered type, in its order, unused ones too."""
     cells = series_cells(column.cat.categories, f"Column {variable.name!r} of frame")
     gaps = [label for label in variable.categories if label == EMPTY]
     return Variable(variable.name, (*cells.to_pylist(), *gaps))
 
 
 def _texts(column: pd.Series) -> pd.Series[str]:
-    """Return the cells of a column as text, empty cells as empty text."""
     import pandas as pd
 
     places, texts = distinct_texts(column, f"Column {column.name!r} of frame")
@@ -127,7 +125,6 @@ def _texts(column: pd.Series) -> pd.Series[str]:
 
 
 def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
-    """Return a variable's categories in the form of `pm.domain`; `intervals` have equal width."""
     cuts = interval_cuts(variable.categories)
     if cuts is None:
         return list(variable.categories)
@@ -162,17 +159,19 @@ def domain(
 ) -> Domain:
     """Return the variables of a table, given a public list of each column's categories.
 
-    A list derived from the data reveals part of the data: a rare category shows that somebody has
-    it. Write the list beforehand from public knowledge; this function checks every cell against it.
+    A list derived from the data reveals part of the data: a rare category shows that some record
+    has it. Write the list beforehand from public knowledge; this function checks every cell against
+    it.
 
     Args:
         frame: the table, one row per record: a pandas or polars frame, a dict of columns, a list of
             dicts, or an Arrow table.
-        categories: a `Domain`, or by column one of: a list of labels in the order of their codes,
-            such as `["f", "m"]`; a `Variable`; or, to cut numbers into intervals closed on the
-            left, `{"cuts": [30, 45]}`, with optional `"representatives"`, one number per interval,
-            and `"missing"`, the label of empty cells. A category `(empty)` takes empty cells,
-            `(other)` all values that no other category takes.
+        categories: a `Domain`, or a dict with one of these for each column: a list of labels in the
+            order of their codes, such as `["f", "m"]`; a `Variable`; or, to cut numbers into
+            intervals closed on the left, `{"cuts": [30, 45]}`, with optional `"representatives"`,
+            one number per interval, and `"missing"`, the label of empty cells. Empty cells belong
+            to a category `(empty)`, and values that belong to no other category to a category
+            `(other)`.
         columns: the columns, in this order; if None, all except those in `left_out` of
             `pm.observed_categories`.
 
@@ -180,7 +179,7 @@ def domain(
         The domain, one variable per column.
 
     Raises:
-        DomainError: the list is missing, is not valid, or omits a column.
+        DomainError: `categories` is missing, is not valid, or omits a column.
         MissingColumn: a named column is missing.
         UnknownCategory: a cell's value is not in the list. The message names the value and the
             column; it appears only on the machine that has the table.
@@ -206,8 +205,8 @@ def domain(
         raise DomainError("columns must name at least one column.", where="columns")
     if unlisted := [name for name in names if name not in given]:
         raise DomainError(
-            f"categories has no entry for {quoted(unlisted)} of frame; add it, or name the other"
-            " columns in columns.",
+            f"categories has no entry for {quoted(unlisted)} of frame; add an entry, or list in"
+            " columns only the columns that have one.",
             where=unlisted[0],
         )
     with one_sentence():
@@ -233,8 +232,8 @@ def _variable(name: str, given: Categories) -> Variable:
     if isinstance(given, Variable):
         if given.name != name:
             raise DomainError(
-                f"categories has the variable {given.name!r} for column {name!r}; the names must"
-                " be the same.",
+                f"categories has a variable called {given.name!r} for column {name!r}; the"
+                " variable must have the name of the column.",
                 where=name,
             )
         return given
@@ -244,7 +243,10 @@ def _variable(name: str, given: Categories) -> Variable:
     if unknown:
         wrong = f"an unknown key {quoted(unknown)}{did_you_mean(unknown, _KEYS)}"
     elif "missing" in keys and "cuts" not in keys:
-        wrong = f"a key 'missing' without cuts; call the category of empty cells {EMPTY!r}"
+        wrong = (
+            "a key 'missing' without cuts (to accept empty cells in a list of labels, add the"
+            f" label {EMPTY!r})"
+        )
     elif "cuts" in keys and not is_list(keys["cuts"]):
         wrong = f"cuts that are not a list of numbers: {shown(keys['cuts'])}"
     if wrong:
@@ -262,7 +264,6 @@ def _variable(name: str, given: Categories) -> Variable:
 
 
 def _labels(name: str, given: object) -> list[str]:
-    """Return the labels given for column `name` as text. Raises DomainError."""
     values = list(given) if is_list(given) else []  # type: ignore[call-overload]
     bad = (
         value is None or value != value or isinstance(value, list | tuple | Mapping)

@@ -1,4 +1,4 @@
-"""The columns of a frame as codes of a domain's variables, or as numbers."""
+"""Conversion of a frame's columns to codes of a domain's variables, or to numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MissingColumns = Literal["warn", "error", "ignore"]
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return a sentence on the columns that a table lacks, with similar names not in `known`."""
+    """Return a sentence on the columns that a table lacks; it suggests names not in `known`."""
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""
@@ -44,7 +44,7 @@ def report_missing_columns(
     known: Sequence[str],
     missing_columns: MissingColumns,
 ) -> None:
-    """Warn of columns that a model uses and `frame` lacks. Raises MissingColumn, OptionError."""
+    """Warn of columns that a model uses but a table lacks. Raises MissingColumn, OptionError."""
     if missing_columns not in get_args(MissingColumns):
         raise OptionError(
             f"missing_columns must be 'warn', 'error' or 'ignore', not {shown(missing_columns)}.",
@@ -59,8 +59,9 @@ def report_missing_columns(
     some = any(name in table.columns for name in used)
     if words and some and missing_columns == "warn":
         warn_caller(
-            f"{words}, which the model uses: missing columns are summed out;"
-            " missing_columns='error' rejects such a frame, 'ignore' does not warn."
+            f"{words}, which the model uses, so predictions average over the values of missing"
+            " columns; missing_columns='error' rejects such a frame, and 'ignore' omits this"
+            " warning."
         )
 
 
@@ -81,16 +82,18 @@ def encode(
     """Return the codes of a domain's variables from a table's columns, (n,) each.
 
     A cell contains a label of its variable, a number or date written like a label, or, for interval
-    categories, a number. A category `(empty)`, or an extra one after the intervals, takes empty
-    cells; `(other)` takes values that no other category takes. Other columns are ignored.
+    categories, a number. Empty cells belong to a category `(empty)`, or to an extra category after
+    the intervals. Values that belong to no other category belong to a category `(other)`. Columns
+    that are not variables are ignored.
 
     Args:
         frame: the table; see `Frame`.
         domain: the variables.
         argument: the name of the table's parameter.
-        missing: whether columns may be absent and cells empty. The code of an empty cell that no
-            category takes is then the variable's count of categories.
-        reported: whether cells are reports, which contain only labels; an empty cell was withheld.
+        missing: whether columns may be absent and cells empty. The code of an empty cell that
+            belongs to no category is then the variable's count of categories.
+        reported: whether cells are reports. Reports contain only labels, and an empty cell means
+            withheld.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """
@@ -125,7 +128,6 @@ def _codes(
 
 
 def _takes(variable: Variable) -> tuple[int | None, int | None]:
-    """Return the code of the category for empty cells and of the one for other values, or None."""
     known = {label: code for code, label in enumerate(variable.categories)}
     cuts = cells.interval_cuts(variable.categories)
     last = variable.size - 1 if cuts is not None and variable.size > len(cuts) + 1 else None
@@ -133,12 +135,12 @@ def _takes(variable: Variable) -> tuple[int | None, int | None]:
 
 
 def takes_empty(variable: Variable) -> bool:
-    """Return whether a category of a variable takes empty cells."""
+    """Return whether a variable has a category for empty cells."""
     return _takes(variable)[0] is not None
 
 
 def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
-    """Return the codes of the true classes, from `y` or else from the table's column.
+    """Return the codes of the true classes, from `y` or, if `y` is None, from the table's column.
 
     Raises MissingColumn, TableError, UnknownCategory.
     """
@@ -154,13 +156,14 @@ def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
     labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
     if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
         raise TableError(
-            f"y must be {len(table)} labels, one for each row of frame, not {shown(y)}.", where="y"
+            f"y must have {len(table)} labels, one for each row of frame, not {shown(y)}.",
+            where="y",
         )
     return encode({target.name: labels.ravel()}, alone, "y")[target.name]
 
 
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
-    """Return codes as a frame of labels; a code beyond the categories is missing (NaN)."""
+    """Return a frame of the labels for codes; codes beyond the categories become missing (NaN)."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -181,10 +184,6 @@ def plain(value: object) -> object:
 
 
 def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return for each cell the index of its text, and the distinct texts, the empty text last.
-
-    Raises TableError.
-    """
     import pandas as pd
 
     try:
@@ -218,10 +217,10 @@ def _refuse(
         problem = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
     else:
         remedy = (
-            "fill these cells or drop these rows: the plan withholds this variable from no record"
+            "fill these cells or drop these rows, because every record must report this variable"
+            " under the plan"
             if reported
-            else f"fill these cells, drop these rows, or add the category {EMPTY!r}, which takes"
-            " them"
+            else f"fill these cells, drop these rows, or add a category {EMPTY!r} for them"
         )
         problem = (
             f"is empty in {int((~unknown & (codes < 0)).sum()):,} {rows}; {wanted}, so {remedy}"
@@ -232,7 +231,7 @@ def _refuse(
 def mixed_columns(
     table: Frame, names: Sequence[str] | None, argument: str, needed: Sequence[str] = ()
 ) -> MixedTable:
-    """Return columns of a table: numeric columns unchanged, all others as categories.
+    """Return columns of a table, with numeric columns unchanged and all others as categories.
 
     Args:
         table: see `as_frame`.
@@ -266,7 +265,7 @@ def numbers_of(values: Any, records: int, argument: str) -> npt.NDArray[np.float
         found = np.empty(0)
     if found.shape not in ((records,), (records, 1)) or not np.isfinite(found).all():
         raise TableError(
-            f"{argument} must be {records} finite numbers, one for each row of frame, not"
+            f"{argument} must have {records} finite numbers, one for each row of frame, not"
             f" {shown(values)}.",
             where=argument,
         )

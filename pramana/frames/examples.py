@@ -1,4 +1,4 @@
-"""Public example tables: published counts, expanded to one row per person."""
+"""Public example tables: published counts expanded to one row per person, and a drawn table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Example = Literal["berkeley", "titanic", "store"]
 
 @checked_options
 def example(name: Example) -> pd.DataFrame:
-    """Return a public or a drawn table, one row per person.
+    """Return an example table, public or drawn at random, with one row per person.
 
     Args:
         name: `berkeley`, the 4,526 applicants to the six largest departments of Berkeley's graduate
@@ -47,8 +47,8 @@ def example(name: Example) -> pd.DataFrame:
             AlAhmadi's motivation example (2006), whose records are unpublished.
 
     Returns:
-        A frame of n rows, of text for a public table, of numbers for a drawn one. The index
-        `person` numbers the rows from 1.
+        A frame of n rows: text in a public table, numbers in a drawn one. The index `person`
+        numbers the rows from 1.
 
     Raises:
         OptionError: no table has this name.

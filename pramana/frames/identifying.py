@@ -17,7 +17,7 @@ NEARLY_ALL = 0.9
 
 
 def require_no_id(column: pd.Series, name: str, argument: str) -> None:
-    """Reject a column that numbers the records, or has almost one text per record.
+    """Check that a column does not number the records or name almost every one of them.
 
     Raises TableError.
     """
@@ -39,7 +39,7 @@ def require_no_id(column: pd.Series, name: str, argument: str) -> None:
     if (words and many) or numbered:
         which = "numbers the records" if numbered else "has nearly as many values as records"
         raise TableError(
-            f"Column {name!r} {which}, so that it identifies people; leave it"
-            f" out, or name the columns that may be released with {argument}=[...].",
+            f"Column {name!r} {which}, so it identifies people; leave it out, or list in"
+            f" {argument}=[...] the columns that may be released.",
             where=name,
         )

@@ -1,4 +1,4 @@
-"""Arguments for randomness: None, a seed, or a numpy generator."""
+"""The argument for randomness, which is None, a seed, or a numpy generator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rng = Any
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """Return the given generator, a seeded one, or a fresh one. Raises OptionError."""
+    """Return the given generator, or a new one for a seed or None. Raises OptionError."""
     import numpy as np
 
     if isinstance(rng, np.random.Generator):

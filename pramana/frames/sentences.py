@@ -1,4 +1,4 @@
-"""Errors and warnings about a wrong call: one sentence, at the line of the call."""
+"""Errors and warnings about a wrong call; each is one sentence and points to the caller's line."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _NEXT = re.compile(r"[.!?]\s+(\w?)(?=(\w?))")
 
 
 def quoted(values: Iterable[object]) -> str:
-    """Return values as a message lists them: the first few, and how many more there are."""
+    """Return a list of values for a message: the first few, and the count of the others."""
     found = list(values)
     texts = [text if len(text := repr(v)) <= _LONGEST else text[:_LONGEST] + "..." for v in found]
     return first_few(texts, _LISTED)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a printed form lists them: the first ten, and how many more there are."""
+    """Return a list of names for a printed form: the first ten, and the count of the others."""
     return first_few(names, _PRINTED)
 
 
 class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
-    """Raise inner errors as one sentence, the remedy after a semicolon, without inner frames.
+    """Context that raises errors again as one sentence, without inner frames.
 
     Args:
         of: the start of the sentence, such as the name of the wrong parameter.
@@ -61,7 +61,6 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _at: object
     ) -> None:
-        """Raise an error again as one sentence."""
         if isinstance(error, PramanaError):
             sentence = joined(str(error))
             error.message, error.remedy = f"{self._of}: {sentence}" if self._of else sentence, None
@@ -72,7 +71,7 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
 def checked_options(
     function: Callable[Given, Answer], name: str | None = None
 ) -> Callable[Given, Answer]:
-    """Make a public function, called `name`, reject unknown or missing options in a sentence."""
+    """Return the function with one-sentence errors for unknown and missing options."""
     known = inspect.signature(function)
 
     @functools.wraps(function)
@@ -86,7 +85,6 @@ def checked_options(
 def _require_options(
     name: str, known: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]
 ) -> None:
-    """Raise OptionError for unknown or missing arguments of a signature."""
     try:
         known.bind(*args, **named)
     except TypeError as error:
@@ -117,7 +115,7 @@ def warn_each(sentences: Iterable[str]) -> None:
 
 
 def joined(text: str) -> str:
-    """Return several sentences as one, joined by semicolons."""
+    """Join the sentences of a text with semicolons."""
 
     def after(found: re.Match[str]) -> str:
         first, second = found.groups()

@@ -1,4 +1,4 @@
-"""Users' tables of any kind as pandas frames: frames, series, dicts, polars, Arrow."""
+"""Conversion of users' tables to pandas frames: frames, series, dicts, polars and Arrow tables."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ WANTED = "a pandas or polars frame, a dict of columns, or a list of dicts"
 
 
 def as_frame(table: Frame, argument: str) -> pd.DataFrame:
-    """Return a table as a pandas frame with column names of type str, each used once.
+    """Return a table as a pandas frame whose column names are distinct texts.
 
-    Names are stripped of surrounding spaces and normalized to Unicode NFC, as when read from files.
+    Names are stripped of surrounding spaces and normalized to Unicode NFC, as when a file is read.
 
     Args:
         table: the table; see `Frame`. It is not changed.
@@ -44,8 +44,8 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
     frame = _frame(table, argument)
     if frame.columns.nlevels > 1:
         raise TableError(
-            f"{argument} has column names of {frame.columns.nlevels} levels and must have one name"
-            " for each column.",
+            f"{argument} has column names with {frame.columns.nlevels} levels; each column must"
+            " have a single name.",
             where=argument,
         )
     if len(frame.columns) == 0:
@@ -64,7 +64,7 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
 
 
 def shown(given: object) -> str:
-    """Return an argument in words for a message: its type and, if short, its value."""
+    """Describe an argument for a message: its type and, if short, its value."""
     if given is None:
         return "None"
     name = type(given).__name__
@@ -94,7 +94,9 @@ def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
         )
     if len(set(names)) < len(names) or (some and not names):
         fault = "has a name twice" if names else "is empty"
-        raise OptionError(f"{argument} {fault}; it must name each variable once.", where=argument)
+        raise OptionError(
+            f"{argument} {fault}; it must name each variable only once.", where=argument
+        )
     return cast("list[str]", names)
 
 
@@ -154,20 +156,20 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):
         raise TableError(
-            f"The series in {argument} have different indexes, so that their cells cannot be"
-            " matched by record.",
+            f"The series in {argument} have different indexes, so their cells cannot be matched by"
+            " record.",
             where=argument,
         )
     try:
         return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
     except (TypeError, ValueError):
         raise TableError(
-            f"The columns of {argument} must be lists of values of one length.", where=argument
+            f"The columns of {argument} must be lists of values that all have the same length.",
+            where=argument,
         ) from None
 
 
 def _cells(column: Any) -> Any:
-    """Return a column in a form that pandas reads: a list for polars or Arrow columns."""
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
     if isinstance(column, Mapping):

@@ -22,7 +22,8 @@ class Columns:
     """The columns of a frame for masking, n complete rows.
 
     `table` has the columns released unchanged (`told`, S) and the `confidential` columns (X) in the
-    frame's order; `dropped` names the others. `s` and `x` are the values of S and X; x is numeric.
+    frame's order; `dropped` names the columns in neither group. `s` and `x` are the values of S and
+    X; x is numeric.
     """
 
     table: pd.DataFrame
@@ -36,7 +37,7 @@ class Columns:
 def columns_of(
     frame: Frame, confidential: str | Sequence[str], tell: str | Sequence[str] | None
 ) -> Columns:
-    """Return the columns that the arguments of `pm.mask` select; `tell` None means all others.
+    """Return the columns that arguments of `pm.mask` select; `tell` None selects all others.
 
     Raises TableError, MissingColumn, OptionError.
     """
@@ -54,7 +55,9 @@ def columns_of(
     for names, argument in ((hidden, "confidential"), ([*unchanged, *hidden], "tell")):
         if twice := repeated_in(names):
             raise OptionError(
-                f"tell and confidential must name {quoted(twice)} only once.", where=argument
+                f"tell and confidential both name {quoted(twice)}, or one of them does twice; name"
+                " each column once.",
+                where=argument,
             )
     for name in hidden:
         _require_numbers(table[name], name)
@@ -77,5 +80,5 @@ def _require_numbers(column: Any, name: str) -> None:
     if kind.is_datetime64_any_dtype(given):
         holds = "times; make them numbers, such as days"
     raise TableError(
-        f"confidential must name numeric columns, and {name!r} contains {holds}.", where=name
+        f"confidential must name numeric columns, but {name!r} contains {holds}.", where=name
     )

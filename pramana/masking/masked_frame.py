@@ -1,4 +1,4 @@
-"""Masked records with measures of what they preserve and reveal."""
+"""Masked records, and measures of how useful and how revealing they are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def recommended(columns: Columns, seed: int) -> Recommendation:
-    """Return the method that fits the relationships of a table."""
+    """Return the masking method that suits the relationships in a table."""
     from pramana_core.mask.recommending import recommend
 
     with one_sentence("frame"):
@@ -34,7 +34,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The true records; released row k is true row `order[k]`; `seed` is for measures."""
+    """The true records; released row k is true row `order[k]`. `seed` seeds the measures' draws."""
 
     columns: Columns
     order: npt.NDArray[np.intp]
@@ -55,8 +55,8 @@ class Origin:
 class MaskedFrame(Drawn):
     """Records with masked confidential columns, as `pm.mask` returns them.
 
-    Release only `frame`: the object also contains the true records, for `measures`, `exposure` and
-    `plot`, which draws the true relationships above the masked ones.
+    Release only `frame`. The object also contains the true records, which `measures`, `exposure`
+    and `plot` need; `plot` draws the true relationships above the masked ones.
 
     Attributes:
         method: the masking method.
@@ -65,9 +65,10 @@ class MaskedFrame(Drawn):
         frame: the unchanged and the masked columns, n rows.
         origin: the true records.
         warnings: sentences to read before a release, the most serious first.
-        details: the method's choices, by name; none of them depends on a single record.
-        influence: the weight of each record in its own masked values (`exposure`); None for `sadp`
-            and `cadp`, which add noise to the true values.
+        details: the settings that the method chose, by name; none of them depends on a single
+            record.
+        influence: the weight of each record's true values in its masked values (see `exposure`);
+            None for `sadp` and `cadp`, which add noise to the true values.
 
     Examples:
         >>> import pramana as pm
@@ -117,7 +118,7 @@ class MaskedFrame(Drawn):
         return frame.astype({"standard_error": float})[shown]
 
     def measures(self) -> pd.DataFrame:
-        """Return what the masked records preserve and reveal, one row per measure.
+        """Return measures of what the masked records preserve and reveal, one row each.
 
         Columns: `group`, utility or security; `measure`; `about`, the columns measured; `value`;
         `standard_error`, NaN if unknown; `sentence`, an interpretation of the value.
@@ -128,11 +129,11 @@ class MaskedFrame(Drawn):
         """Return the influence of each record on its own masked value, largest first.
 
         The index is that of the true records, so do not release the result. Each row is about the
-        record's most exposed `column`. `own_weight`, w: the change of the masked value per change
-        of the true value, at the chosen fit. `noise`: the standard deviation of the noise, in
-        residual standard deviations of the column given S. `told`: w^2 / (w^2 + noise^2), the share
-        of the residual that the masked value reveals to someone who knows all other records.
-        `named`: whether `told` is above a quarter, which causes a warning.
+        record's most exposed `column`. `own_weight`, w: the change of the masked value per unit of
+        change of the true value, for the chosen fit. `noise`: the standard deviation of the noise,
+        in residual standard deviations of the column given S. `told`: w^2 / (w^2 + noise^2), the
+        share of the residual that the masked value reveals to someone who knows all other records.
+        `named`: whether `told` is above 0.25, which causes a warning.
 
         Raises OptionError for a method that adds noise to the true values.
         """
@@ -141,8 +142,8 @@ class MaskedFrame(Drawn):
         found = self.influence
         if found is None:
             raise OptionError(
-                f"exposure needs a method that predicts; {self.method} adds noise to the true"
-                " values.",
+                f"exposure is defined only for methods that predict masked values; {self.method}"
+                " adds noise to the true values.",
                 where="exposure",
             )
         frame = pd.DataFrame(
@@ -173,9 +174,10 @@ class MaskedFrame(Drawn):
         return self.frame
 
     def __reduce__(self) -> Any:
-        """Reject pickling and copying, which would include the true records."""
+        """Raise an error, since a pickle or copy would include the true records."""
         raise OptionError(
-            "A MaskedFrame cannot be pickled, for it contains the true records; pickle its frame.",
+            "A MaskedFrame cannot be pickled, because it contains the true records; pickle its"
+            " attribute frame.",
             where="MaskedFrame",
         )
 

@@ -33,8 +33,8 @@ def recommend_masking(
 ) -> Recommendation:
     """Recommend the simplest masking method that keeps the relationships of a table.
 
-    Linear dependence needs `egadp`, monotonic dependence data shuffling, any other `nmegadp`
-    (AlAhmadi's match of methods and relationships).
+    Linear dependence needs `egadp`, monotonic dependence needs data shuffling, and any other
+    dependence needs `nmegadp` (according to AlAhmadi).
 
     Args:
         frame: the true records, n rows without missing cells.
@@ -67,19 +67,19 @@ def mask(
     keep_order: bool = False,
     **options: Any,
 ) -> MaskedFrame:
-    """Mask confidential numeric columns so that regressions give the same results as on true ones.
+    """Mask confidential numeric columns; regressions give the same results as on true values.
 
     The other columns are released unchanged. Masked values are predictions from these columns, with
-    noise in place of the residuals. So masked values reveal nothing about a person beyond the other
-    columns, but no gamma bounds what a record reveals (`docs/masking.md`).
+    noise in place of the residuals. So the masked values of a person reveal no more than the
+    person's other columns do, but no gamma bounds what a record reveals (`docs/masking.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
         confidential: the numeric columns to mask, X.
-        method: `egadp` keeps linear relationships exactly, `cgadp` and `shuffle` monotonic ones,
-            `nmegadp` and its variants (`nmegadp-shuffle`, `nmegadp-copula`,
-            `nmegadp-copula-shuffle`) those of any shape; `gadp` and `ipso` are related methods;
-            `sadp` and `cadp` (additive noise) are for comparison. `auto` chooses by
+        method: `egadp` keeps linear relationships exactly; `cgadp` and `shuffle` keep monotonic
+            relationships; `nmegadp` and its variants (`nmegadp-shuffle`, `nmegadp-copula`,
+            `nmegadp-copula-shuffle`) keep relationships of any shape; `gadp` and `ipso` are related
+            methods; `sadp` and `cadp` (additive noise) are for comparison. `auto` chooses by
             `pm.recommend_masking`.
         rng: None draws from the operating system's randomness. A seed or a generator, for
             experiments, repeats the same records; anyone who guesses the seed may undo the noise.
@@ -93,7 +93,7 @@ def mask(
             `told` of `MaskedFrame.exposure`).
 
     Returns:
-        the masked records, with measures and pictures for those who may see the true records.
+        the masked records, with measures and pictures for readers who may see the true records.
 
     Raises:
         TableError: `frame` is not a table, has missing cells, a confidential column without
@@ -157,7 +157,6 @@ def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
 
 
 def _cautions(columns: Columns, made: Masked) -> Sequence[str]:
-    """Return warnings about a call, in addition to those of its method."""
     from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
 
     hidden, true, masked = columns.confidential, columns.x.matrix(), made.matrix

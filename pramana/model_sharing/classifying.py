@@ -1,4 +1,4 @@
-"""Trees and global models as classifiers of a frame's rows."""
+"""Classification of a frame's rows by shared trees and global models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TreePredictor:
 
     @property
     def _fitted(self) -> SharedTree | GlobalModel:
-        """The tree or global model that predicts. Raises NotFitted before it is made."""
+        """The tree or global model that predicts. Raises NotFitted if nothing was learned yet."""
         raise NotImplementedError
 
     @property
@@ -44,8 +44,8 @@ class TreePredictor:
     def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
-        If leaves have only hits and misses, misses are spread evenly. Raises the errors of
-        `predict`.
+        If leaves have only hits and misses, the misses are divided evenly among the other classes.
+        Raises the errors of `predict`.
         """
         return self._fitted.probabilities(attribute_columns(self._fitted.schema, frame))
 

@@ -1,4 +1,4 @@
-"""The columns of a frame in the form of a shared tree."""
+"""Conversion of a frame's columns to the attributes of a shared tree."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def training_columns(
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
-    Without `whole`, a column has whole numbers if all its values are whole. Raises TableError,
-    MissingColumn, OptionError, DomainError, UnknownCategory.
+    Unless `whole` is given, a column has whole numbers if all its values are whole. Raises
+    TableError, MissingColumn, OptionError, DomainError, UnknownCategory.
     """
     table = as_frame(frame, "frame")
     if not isinstance(target, str):
@@ -76,7 +76,8 @@ def training_columns(
         require_columns(table, names, "features")
     if target in names or len(set(names)) < len(names) or (not names and features is not None):
         raise OptionError(
-            f"features must be one or more columns other than the target {target!r}, each once.",
+            f"features must name one or more columns other than the target {target!r}, each only"
+            " once.",
             where="features",
         )
     require_declared(ranges, categories)
@@ -89,7 +90,7 @@ def training_columns(
 
 
 def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
-    """Return the attributes of a frame of n rows in the form of a tree.
+    """Return the attributes of a tree's schema from a frame of n rows.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """
@@ -103,7 +104,6 @@ def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
 
 
 def _labels(column: Any) -> Any:
-    """Return a column of whole numbers as categories named by these numbers."""
     if not isinstance(column, NumericColumn) or np.any(column.values != np.floor(column.values)):
         return column
     values, codes = np.unique(column.values, return_inverse=True)

@@ -1,4 +1,4 @@
-"""`pm.combine_trees`: learns one model from several owners' trees, as an estimator."""
+"""`pm.combine_trees` and its estimator, which learns one model from several owners' trees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LARGEST = 700.0
 
 
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return the source of trees on the records of different people, each bounded by epsilon."""
+    """Return the source of trees about different people, each of which has the bound `epsilon`."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
@@ -58,20 +58,22 @@ class SavedTrees(DocumentPart):
 class CombinedTrees(TreePredictor, Estimator):
     """One model learned from the shared trees of several owners; see `pm.combine_trees`.
 
-    The input is trees of `pm.share_tree`, or their messages in any form, but no records.
+    The input consists of trees of `pm.share_tree`, or of their messages in any form, and not of
+    records.
 
     Args:
-        target: the class column, if the trees have different ones; None if all have the same.
+        target: the class column, if the trees predict different columns; None if all predict the
+            same.
         owners: at a miner, the owners whose trees are used; None for all.
         method: `labelled` draws pseudo-records from the paths of each tree, labels them by the
             votes of all trees and learns `model` from them; `pgen` keeps the path's label (Sharkey
-            et al. 2008); `basegen` draws pseudo-records evenly, each labelled by one tree; `votes`
-            adds up the class shares of the trees' leaves.
+            et al. 2008); `basegen` draws pseudo-records uniformly, each labelled by one tree;
+            `votes` adds up the class shares of the trees' leaves.
         model: the model to learn from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
-        pseudo_records: the count of pseudo-records; None for the trees' own count of records.
+        pseudo_records: the count of pseudo-records; None for the count of records in the trees.
         scale: a factor on the trees' counts, if `pseudo_records` is None.
         max_depth: the most splits on a path of a learned tree; None for no limit.
-        min_leaf: the fewest pseudo-records of a leaf, or of a side of a rule.
+        min_leaf: the smallest count of pseudo-records in a leaf, or on one side of a rule.
         seed: the seed of the pseudo-records.
 
     Attributes:
@@ -120,7 +122,9 @@ class CombinedTrees(TreePredictor, Estimator):
             read = [(content, content.require_promised()) for content in contents_of(messages)]
             kept = [one for one in read if self.target in (None, one[1].schema.target.name)]
             if not kept:
-                raise InputError(f"messages has no tree for the class {self.target!r}.")
+                raise InputError(
+                    f"The argument messages contains no tree for the class {self.target!r}."
+                )
             with progress_bar("combining") as bar:
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
         for words in combined.notes[1:]:
@@ -147,7 +151,6 @@ class CombinedTrees(TreePredictor, Estimator):
         return self.model_
 
     def _options(self) -> CombineOptions:
-        """Return the options, with their limits checked. Raises OptionError."""
         if self.target is not None and not isinstance(self.target, str):
             raise OptionError(
                 f"target must be the name of a class or None, not {shown(self.target)}.",
@@ -157,9 +160,11 @@ class CombinedTrees(TreePredictor, Estimator):
         return CombineOptions(**{f.name: plain(given[f.name]) for f in fields(CombineOptions)})
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
-        """Raise an error on counts: `fit` learns from trees."""
+        """Raise an error, since combined trees learn from trees and not from counts."""
         raise TableError(
-            "CombinedTrees learn from shared trees, not from counts.", where="messages"
+            "CombinedTrees learns from shared trees, not from counts; call fit with a list of"
+            " trees.",
+            where="messages",
         )
 
     @classmethod
@@ -190,7 +195,7 @@ class CombinedTrees(TreePredictor, Estimator):
         self.notes_ = tuple(saved.notes)
 
     def describe_source(self) -> str:
-        """Return the source in words: trees, records and their bound. Raises NotFitted."""
+        """Describe the source: the trees, their records and the bound. Raises NotFitted."""
         self._require_fitted()
         trees = "1 shared tree" if self.n_trees_ == 1 else f"{self.n_trees_} shared trees"
         bound = (
@@ -216,7 +221,6 @@ class CombinedTrees(TreePredictor, Estimator):
         return None
 
     def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
         return sklearn_tags("classifier")
 
 
@@ -254,7 +258,7 @@ def combine_trees(
         0.78
     """
     if "seed" in options:
-        raise OptionError("seed must be omitted: pass it as rng.", where="seed")
+        raise OptionError("seed must be omitted: pass the seed as rng.", where="seed")
     generator = generator_of(rng)
     # A seed is passed on unchanged, so that the estimator's options show it.
     seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))

@@ -1,4 +1,4 @@
-"""Messages of shared trees in any form: objects, dicts of JSON, text, files."""
+"""Reading messages of shared trees in any form: objects, JSON as dicts or text, and files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def written(content: SharedTreeMessage) -> str:
 
 
 def contents_of(messages: Any) -> list[SharedTreeMessage]:
-    """Return the messages in a list of any forms, or in one item.
+    """Return the messages in a list of trees in any form, or in a single tree.
 
     Raises InputError, TableError.
     """
@@ -70,12 +70,13 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
     except (ValueError, TypeError):
         raise InputError(f"{argument} is not JSON.", where=argument) from None
     if not isinstance(document, Mapping):
-        raise InputError(f"{argument} must be {_FORMS}, not other JSON.", where=argument)
+        raise InputError(
+            f"{argument} must be {_FORMS}, but it contains other JSON.", where=argument
+        )
     return _of_document(document, argument)
 
 
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
-    """Return a message: alone, in a file's envelope, or as the `model` of a release."""
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
             f"{argument} contains a model learned from trees, not a shared tree; read it with"

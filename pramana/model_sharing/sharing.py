@@ -1,4 +1,4 @@
-"""`pm.share_tree`: learns a tree from a frame, for release in place of the records."""
+"""`pm.share_tree`, which learns a tree from a frame for release in place of the records."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SharedModel(Drawn, TreePredictor):
 
     Attributes:
         tree: the tree.
-        content: the tree's message: the tree, the requirement, how counts were made, epsilon.
+        content: the tree's message: the tree, its requirement, the kind of its counts, and epsilon.
 
     Examples:
         >>> import pramana as pm
@@ -75,14 +75,14 @@ class SharedModel(Drawn, TreePredictor):
 
     @property
     def protection(self) -> tuple[str, ...]:
-        """Sentences on the tree's protection, to read before a release."""
+        """Sentences to read before a release, on how the tree protects the records."""
         return tuple(self.content.protection)
 
     def paths(self) -> pd.DataFrame:
         """Return one row per path.
 
-        Columns: `conditions` in words, `class`, `hit`, `miss`, and for each class `count_` and its
-        name if the tree has class counts.
+        Columns: `conditions`, as text; `class`; `hit`; `miss`; and, if the tree has class counts, a
+            column for each class such as `count_yes`.
         """
         import pandas as pd
 
@@ -147,7 +147,6 @@ class SharedModel(Drawn, TreePredictor):
 
 
 def _requirement_of(given: Any) -> Requirement | None:
-    """Return a requirement, given as such or as k. Raises OptionError."""
     if given is None or isinstance(given, Requirement):
         return given
     number = plain(given)
@@ -155,8 +154,8 @@ def _requirement_of(given: Any) -> Requirement | None:
         with one_sentence("requirement"):
             return Requirement(k=number)
     raise OptionError(
-        "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None,"
-        f" which requires nothing, not {shown(given)}.",
+        "requirement must be like pm.Requirement(k=5) or pm.Requirement(c=10, l=3), a number k,"
+        f" or None for no requirement; it is {shown(given)}.",
         where="requirement",
     )
 
@@ -187,22 +186,23 @@ def share_tree(
 ) -> SharedModel:
     """Learn a decision tree for release in place of the records.
 
-    Each path meets the requirement (Sharkey et al. 2008, section 3). The requirement gives
-    anonymity, not a bound: only `epsilon` bounds what a tree reveals about one record to someone
-    who knows the others (`docs/model-sharing.md`).
+    Each path meets the requirement (Sharkey et al. 2008, section 3), which gives anonymity. Only
+    `epsilon` bounds what a tree reveals about one record to someone who knows all other records
+    (`docs/model-sharing.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
         target: the class column: categories, or at most 50 whole numbers.
         requirement: the requirement on each path. `pm.Requirement(k=5)`: at least five records.
             `pm.Requirement(c=10, l=3)`: the path's most frequent class has less than ten times the
-            records of the third and all rarer ones. A number is k. An explicit None requires
-            nothing: paths then reveal single people's classes.
+            records of the third and all rarer ones. A number is k. None must be given explicitly
+            and sets no requirement, so paths may reveal the classes of single people.
         features: the attributes; by default all other columns. Columns that identify people raise
             an error.
-        ranges: the smallest and the largest number, by column. Other ranges are derived from the
-            records: rounded outward from inner values, never a person's extreme.
-        categories: all labels, by column. Other labels are read from the records.
+        ranges: the smallest and the largest number, by column. Ranges of other columns are derived
+            from the records by rounding inner values outward, so no range shows a person's extreme
+            value.
+        categories: all labels, by column. Labels of other columns are read from the records.
         by: `growing` makes only splits whose parts all meet the requirement; `pruning` grows the
             whole tree and prunes it, as in the paper, which often gives a smaller tree.
         tell: the counts in leaves: `hits` for hits and misses, as in the paper, or `distribution`
@@ -246,13 +246,17 @@ def share_tree(
         usual = {"requirement": None, **_DEFAULTS}
         for name, value in given.items():
             if type(value) is not type(usual[name]) or value != usual[name]:
-                raise OptionError(f"{name} must be omitted if epsilon is given.", where=name)
+                raise OptionError(
+                    f"{name} and epsilon exclude each other; pass only one of them.", where=name
+                )
         return _private_model(frame, target, features, ranges, categories, epsilon, rng)
     required = _requirement_of(requirement)
     require_limit(by, Literal["growing", "pruning"], "by")
     require_limit(tell, Tell, "tell")
     if rng is not None:
-        raise OptionError("rng is only for private trees; give epsilon, or omit rng.", where="rng")
+        raise OptionError(
+            "rng applies only to private trees; pass epsilon, or omit rng.", where="rng"
+        )
     schema, table, classes = training_columns(frame, target, features, ranges, categories)
     with one_sentence(), progress_bar("growing a tree"):
         growing = required if by == "growing" else None

@@ -1,4 +1,4 @@
-"""The total disclosure of plans and reports, added up as in the owner's ledger."""
+"""The total disclosure by plans and reports, computed as in the owner's ledger."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Account:
     """The disclosure of one person by several releases (see `pm.accountant`).
 
     Attributes:
-        told: every reported block of variables, with its disclosure.
+        told: the disclosure of each reported block of variables.
         different_people: whether no record is at more than one owner.
 
     Examples:
@@ -62,7 +62,7 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The amplification of a whole record over all owners and draws (see `Reports`)."""
+        """The amplification of a whole record, over all owners and draws."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined
@@ -79,7 +79,7 @@ class Account:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The variables that some owner released without randomization; no sum bounds them."""
+        """The variables that some owner released without randomization; no epsilon bounds them."""
         return tuple(
             dict.fromkeys(t.variable for t in self._sums.columns if t.amplification is None)
         )
@@ -96,8 +96,8 @@ class Account:
         """Return the disclosure of each variable, one row each.
 
         Columns: `draws`, the count of different draws of the variable; `gamma` and `epsilon` of all
-        these draws together, over all owners (infinite for a public variable); `posterior`, the
-        largest belief that a prior belief of `prior` can become by these draws alone.
+            these draws together, over all owners (infinite for a public variable); `posterior`, the
+            largest belief to which these draws alone can raise a prior belief of `prior`.
         """
         import pandas as pd
 
@@ -134,19 +134,19 @@ class Account:
 
 @checked_options
 def accountant(*what: Disclosable, different_people: bool = False) -> Account:
-    """Add up the disclosure of one person by plans and reports, as in the owner's ledger.
+    """Compute the total disclosure of one person by plans and reports, as in the owner's ledger.
 
     Epsilons of different draws add up over all owners; the same draws published again add nothing
     (Ma 7.1.3). Reports of `pm.randomize` contain the identity of their draws. Plans, and reports
-    made from a frame, do not: they count as new draws each time. Under one study plan a coin
-    chooses the set of variables that a record reports at all owners, so only the largest set
-    counts. If most pseudonyms of two releases differ, their draws count as different: the people
-    may be the same under other record ids.
+    read from a frame, do not; they count as new draws each time. Under one study plan, a coin
+    chooses one set of variables for a record, and all owners report that set, so only the set with
+    the largest loss counts. If most pseudonyms of two releases differ, their draws count as
+    different, because the same people may have other record ids.
 
     Args:
         what: `Reports`, plans, study plans, or (owner's name, one of them); or a list of these.
-        different_people: whether no person is at more than one owner; then the owner with the
-            largest loss counts instead of the sum.
+        different_people: whether no person is at more than one owner. The largest loss at one owner
+            then counts instead of the sum.
 
     Returns:
         the account: `epsilon`, `gamma`, `breach(prior)`, and `to_frame()` by variable.
@@ -192,7 +192,6 @@ def accountant(*what: Disclosable, different_people: bool = False) -> Account:
 
 
 def _listed(what: Sequence[Disclosable]) -> list[tuple[str, Plan | StudyPlan | Reports]]:
-    """Return all arguments as a flat list, each with its owner's name or ""."""
     found: list[tuple[str, Plan | StudyPlan | Reports]] = []
     for one in what:
         if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str):
@@ -207,12 +206,12 @@ def _listed(what: Sequence[Disclosable]) -> list[tuple[str, Plan | StudyPlan | R
             found.append(("", one.plan))
         else:
             raise OptionError(
-                "what must be reports, plans, study plans, or a (name, reports) for each owner, not"
-                f" {shown(one)}.",
+                "Arguments must be reports, plans, study plans, or pairs (owner's name, one of"
+                f" these), not {shown(one)}.",
                 where="what",
             )
     if not what:
-        raise OptionError("what must be at least one plan or reports.", where="what")
+        raise OptionError("Pass at least one plan or Reports.", where="what")
     return found
 
 
@@ -233,8 +232,6 @@ def _blocks(drawn: BlockDraw, identity: str) -> Iterable[BlockDisclosure]:
 
 @dataclass(frozen=True)
 class _Population:
-    """A set of people with equal draws: a name, the draws' digest of people, and pseudonyms."""
-
     name: str
     people: str
     keys: Pseudonyms
@@ -243,7 +240,6 @@ class _Population:
 def _population(
     seen: dict[str, list[_Population]], drawn: BlockDraw, keys: Pseudonyms | None
 ) -> str:
-    """Return the name of the people of some draws, shared with the newest matching reports."""
     if keys is None:
         return ""
     before = seen.setdefault(drawn.draw, [])

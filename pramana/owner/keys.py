@@ -20,12 +20,12 @@ class Keys:
 
     The draw key decides every random draw and never leaves the owner. The linkage secret is shared
     by all owners of a study and by nobody else: it determines the pseudonyms by which their records
-    are joined. With the same keys a record gets the same report every time. Other keys would
-    randomize the record again, which reveals more. So create keys once, and keep them.
+    are joined. With the same keys, a record gets the same report every time. Other keys would
+    randomize the record again and so reveal more. Create keys once, and keep them.
 
-    The folder has the format of the agent's state directory, so each can use the other's keys. No
-    printed form shows a secret; keys cannot be pickled, and a copy is the same object. Use `create`
-    and `open` instead of the constructor.
+    The folder has the format of the agent's state directory, so the agent can use these keys, and
+    this class can use the agent's. No printed form shows a secret. Keys cannot be pickled, and a
+    copy is the same object. Use `create` and `open` instead of the constructor.
 
     Args:
         secrets: both secrets, in the agent's form.
@@ -53,7 +53,7 @@ class Keys:
 
     @classmethod
     def create(cls, folder: str | Path, linkage: str | Path | None = None) -> Keys:
-        """Create both secrets, or the missing one, in a folder that only you can read.
+        """Create both secrets, or the one that is missing, in a folder that only you can read.
 
         Args:
             folder: a new folder, or one that only you can access (mode 700).
@@ -78,8 +78,8 @@ class Keys:
                 store.add("linkage", system.token_bytes(32) if given is None else given)
             elif given is not None and given != store.read("linkage"):
                 raise KeyFileError(
-                    f"folder {str(folder)!r} contains another linkage secret than linkage"
-                    f" {str(linkage)!r}; name another folder.",
+                    f"folder {str(folder)!r} contains a linkage secret that differs from the one"
+                    f" in linkage {str(linkage)!r}; name another folder.",
                     where="linkage",
                 )
             if "draw" not in there:
@@ -103,7 +103,7 @@ class Keys:
 
     @classmethod
     def for_experiments(cls, seed: int, linkage_seed: int | None = None) -> Keys:
-        """Return keys derived from a seed, for public data and repeatable results only.
+        """Return keys derived from a seed; use them only for public data and repeatable results.
 
         Args:
             seed: any whole number, for the draw key.
@@ -124,7 +124,7 @@ class Keys:
         return cls(Secrets(*made), f"{source}, for experiments only")
 
     def export_linkage(self, path: str | Path) -> None:
-        """Write the linkage secret to a new private file, for one other owner only.
+        """Write the linkage secret to a new private file, to be given to one other owner only.
 
         The other owner creates keys with `pm.Keys.create(folder, linkage=path)`. Raises
         KeyFileError.
@@ -171,8 +171,8 @@ class Keys:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
-            "keys cannot be pickled, since a pickle would reveal the secrets; open the keys on each"
-            " machine with pm.Keys.open(folder).",
+            "Keys cannot be pickled, because a pickle would reveal the secrets; open the keys on"
+            " each machine with pm.Keys.open(folder).",
             where="keys",
         )
 
@@ -204,8 +204,8 @@ def _exists(store: KeyStore, name: str) -> bool:
 def _linkage(path: Path) -> bytes:
     if not path.is_file():
         raise KeyFileError(
-            f"linkage must be the file of a linkage secret, and {str(path)!r} is not; an owner who"
-            " has the secret writes the file with keys.export_linkage(path).",
+            f"linkage must be a file with a linkage secret, but {str(path)!r} is not; an owner who"
+            " has the secret can write the file with keys.export_linkage(path).",
             where="linkage",
         )
     with one_sentence("linkage"):

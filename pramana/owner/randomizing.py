@@ -1,6 +1,6 @@
 """Randomization of a frame by the owner's keyed draws.
 
-Record ids are read as in the owner's agent, so that pseudonyms are the same.
+Record ids are read as in the owner's agent, so pseudonyms are the same.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
     if record_id is None:
         columns = first_few(map(repr, table.columns))
         raise TableError(
-            "record_id is missing, and the draws are keyed by it; pass record_id= a column"
-            f" ({columns}) or the ids themselves, such as frame.index.",
+            "record_id is missing, but the draws depend on it; pass as record_id the name of a"
+            f" column ({columns}) or the ids themselves, such as frame.index.",
             where="record_id",
         )
     named = isinstance(record_id, str | int)
@@ -114,11 +114,12 @@ def randomize(
     study: str = "study",
     reveals: Collection[str] = (),
 ) -> Reports:
-    """Randomize an owner's records under a plan; only here do true values become reports.
+    """Turn an owner's true records into reports by randomizing them under a plan.
 
     The draw of a record is a function of the keys, the study, the record's id and its true values.
-    So the same call gives the same reports, whatever the order of rows and the other records (Ma
-    5.2.2). `owner-agent publish` sends the same reports for the same keys, study, plan and records.
+    So the same call gives a record the same report, whatever the order of the rows and whatever the
+    other records are (Ma 5.2.2). `owner-agent publish` sends the same reports for the same keys,
+    study, plan and records.
 
     Args:
         frame: the true records, n rows, with a column for each variable of the plan.
@@ -171,7 +172,8 @@ def randomize(
     table = as_frame(frame, "frame")
     if table.index.name == PSEUDONYM:
         raise TableError(
-            "frame contains reports, since its index is called 'pseudonym'; pass the true records.",
+            "The index of frame is called 'pseudonym', so frame seems to contain reports; pass"
+            " the true records.",
             where="frame",
         )
     ids = record_ids(table, record_id)

@@ -1,4 +1,4 @@
-"""The report of a person who has one record, under a study's published plan."""
+"""The report of a person about the person's own record, under a study's published plan."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def report(
     """Randomize a person's one record under the plan that a study published.
 
     The first report is the only one: it is stored in the file before it is returned, and every
-    later call returns it, even if the record has changed. So everything that a person sends to the
-    study reveals no more than one report. Randomness comes from the operating system.
+    later call returns it, even if the record has changed. So all that a person sends to the study
+    reveals no more than one report does. Randomness comes from the operating system.
 
     Args:
         record: the value of each variable of the plan, by name, as text or a number.
@@ -50,7 +50,7 @@ def report(
         file: the path of the stored report, readable only by you; its folder must exist. Without
             the file the record would be randomized again, so keep it as long as the study runs.
         max_gamma: the largest factor by which the report may change any odds about the record. The
-            plan's own factor is computed here from the plan.
+            plan's own factor is computed here from the plan itself.
         as_they_are: the variables that the person agrees to report unchanged. No gamma bounds them;
             any other unrandomized variable in the plan raises an error.
 
@@ -102,7 +102,7 @@ def report(
                 raise StateError(
                     f"Reports of study {document.study} are {document.state}. Nothing was drawn.",
                     where="published",
-                    remedy="Do not report, or fetch the plan again once the study accepts reports.",
+                    remedy="Fetch the plan again once the study accepts reports, or do not report.",
                 )
             made = permanent_report(plan, document.study, _codes(plan, record), path)
     except OSError as error:
@@ -130,7 +130,7 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
     if gamma > max_gamma * (1 + 1e-9):
         states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} bounds"
         raise BudgetExceeded(
-            f"Under this plan {states} a report; at most {max_gamma:g} was allowed."
+            f"Under this plan {states} a report, but max_gamma allows at most {max_gamma:g}."
             " Nothing was drawn.",
             where="max_gamma",
             remedy="Report only if the person agrees; then pass a larger max_gamma.",

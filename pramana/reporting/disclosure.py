@@ -18,8 +18,8 @@ class BlockDraw:
     """The draws of one block by one owner.
 
     `owner` is the fingerprint of the draw key. `draw` identifies the draws: two values are equal
-    exactly if every record's draw is the same. `people` is the digest of all pseudonyms of the
-    draws, even if only some records are here.
+    exactly if every record has the same draw. `people` is the digest of the pseudonyms of all
+    records drawn, even if only some of these records are present.
     """
 
     owner: str
@@ -43,7 +43,7 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 
 
 def in_words(plan: Plan) -> str:
-    """Return the amplification of a whole record in a few words."""
+    """Describe the amplification of a whole record, and name the unrandomized variables."""
     loss, public = record_loss(plan), public_names(plan)
     words = f"whole record: {loss.told}"
     if public and math.isfinite(loss.epsilon):
@@ -52,7 +52,7 @@ def in_words(plan: Plan) -> str:
 
 
 def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
-    """Return one row per variable of a plan (see `Reports.privacy`)."""
+    """Return the frame of `Reports.privacy`, one row per variable of the plan."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []

@@ -43,15 +43,16 @@ _EACH = ["variable", "category"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedCounts(Drawn):
-    """Counts of the true records, estimated from reports, each with its errors.
+    """Counts of the true records, estimated from reports, each with its standard errors.
 
     `pm.estimate` returns them; every estimator's `fit` accepts them in place of reports.
 
     Attributes:
         sources: the reports and their plans.
-        marginals: the tables that learners use.
+        marginals: the estimated tables, which learners read.
         estimator: the name of the chosen estimator.
-        order: the most variables that interact, for `pooled`; None chooses by the count of records.
+        order: the largest number of variables that interact, for `pooled`; None derives it from the
+            count of records.
 
     Examples:
         >>> import pramana as pm
@@ -111,9 +112,9 @@ class EstimatedCounts(Drawn):
                 which `moment` may make negative; `low` and `high`, the interval against the
                 population; `se_records`, the standard error given these records; `se_population`,
                 the standard error against the population. Pooled counts have a last column,
-                `filled_in`: whether a count comes from smaller tables, because no record reports
-                all the variables or `order` is smaller. Filled-in counts have the error against the
-                population in both columns.
+                `filled_in`: whether a count is derived from smaller tables, because no record
+                reports all the variables or `order` is smaller than their number. For such counts,
+                both columns of standard errors contain the error against the population.
 
         Warns if the reports contradict a model of this table (`lack_of_fit`). Raises
         UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
@@ -139,14 +140,14 @@ class EstimatedCounts(Drawn):
             by: one name, or a list of them; the result has a row per combination of their
                 categories.
             values: the number for each category, in the order of the domain; None uses the domain's
-                `representatives`. The mean of 0 and 1 is a share.
+                `representatives`. With values 0 and 1, the mean is a share.
             level: the confidence level of the intervals, above 0 and below 1.
 
         Returns:
             Columns: the variables of `by`; `mean`, the raw estimate; `low` and `high`, the interval
                 against the population, within the values; `se_records` and `se_population`, the
-                standard errors. All are NaN for a group that may be empty: a group whose estimated
-                size is not above its error times the normal quantile.
+                standard errors. All are NaN for a group that may be empty, because its estimated
+                size is at most its standard error times the normal quantile.
 
         Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
 
@@ -171,11 +172,11 @@ class EstimatedCounts(Drawn):
         return frame
 
     def levels(self, variable: str, groups: Groups, *, level: float = LEVEL) -> pd.DataFrame:
-        """Return the estimated counts of groups of categories, and of the categories in them.
+        """Return the estimated counts of groups of categories, and of each group's categories.
 
-        All levels add up. In each group, two or more small categories share one row, such as
-        `212 others`. A category is small if its count is not above its standard error times the
-        normal quantile.
+        The counts within a group add up to the count of the group. Two or more small categories of
+        a group share one row, such as `212 others`. A category is small if its count is at most its
+        standard error times the normal quantile.
 
         Args:
             variable: the name of the variable.
@@ -220,7 +221,7 @@ class EstimatedCounts(Drawn):
         return pd.DataFrame([asdict(row) for row in rows])
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
-        """Return the same counts for some variables only, in the order given.
+        """Return these counts for some of the variables only, in the given order.
 
         Raises UnknownVariable.
         """
@@ -229,7 +230,7 @@ class EstimatedCounts(Drawn):
             return replace(self, marginals=self.marginals.part(names, apart=True))
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
-        """Return all one-way tables: per row `variable`, `category`, and the columns of `table`.
+        """Return one-way tables: per row `variable`, `category`, and the columns of `table`.
 
         Variables without any reports are omitted.
         """
@@ -244,13 +245,13 @@ class EstimatedCounts(Drawn):
         right: str | Sequence[str],
         given: str | Sequence[str] = (),
     ) -> pd.Series:
-        """Test whether two variables, or two sets of variables, are independent given others.
+        """Test whether two variables, or sets of variables, are independent given other variables.
 
-        The test is the likelihood ratio of the reports (G², see `pramana_core.estimation`): noise
-        weakens evidence and never creates it. For `pooled` counts it is Wald's test.
+        The test uses the likelihood ratio of the reports (G², see `pramana_core.estimation`), so
+        noise weakens evidence but never creates it. For `pooled` counts, Wald's test is used.
 
         Returns:
-            `statistic`, `degrees_of_freedom` and `p_value`, by chi-square.
+            `statistic`, `degrees_of_freedom`, and `p_value` from the chi-square distribution.
 
         Raises UnknownVariable, OptionError, EstimationError, LimitExceeded.
         """
@@ -274,15 +275,16 @@ class EstimatedCounts(Drawn):
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """One sentence for each model of the tables so far that the reports contradict.
+        """Sentences on the models, of tables estimated until now, that the reports contradict.
 
-        Empty if the reports fit, and always for `moment` and `ml`, which assume no model.
+        The list is empty if the reports fit, and always for `moment` and `ml`, which assume no
+        model.
         """
         return _contradicted(self.marginals)
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables so far that were filled in from smaller ones, or ""."""
+        """A sentence on tables estimated until now that were filled in from smaller ones, or ""."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:
@@ -347,18 +349,19 @@ def estimate(
 
     Args:
         reports: `Reports`; a frame of reported labels, with its `plan`; or a list of these, each as
-            `Reports` or `(frame, plan)`, about different people of one population. Join columns
-            about the same people from several owners with `pm.join` first.
+            `Reports` or `(frame, plan)`, about different people of one population. To use columns
+            about the same people from several owners, join them with `pm.join` first.
         plan: the plan of a frame; `Reports` have their own. For an unrandomized table, pass
             `pm.Plan.unrandomized(domain)`.
         estimator: `moment` inverts the noise; its counts are unbiased and may be negative (Ma
-            2.4.1). Among several sources, samples of one population, less noisy ones have more
-            weight; `sum` weights every record equally, for owners whose people differ. `ml` gives
-            the most likely counts (Ma 2.4.2), also for sources that do not report every variable
-            and for channels without inverse. `pooled` models interactions of at most `order`
-            variables, and fills in tables that no record reports whole. `auto` chooses `pooled` if
-            each record reports only some variables; `ml` if one of several sources withholds or
-            lacks a variable, or a channel has no inverse; else `moment`.
+            2.4.1). Several sources are treated as samples of one population, and less noisy sources
+            have more weight. `sum` weights every record equally and suits owners whose people
+            differ. `ml` gives the most likely counts (Ma 2.4.2), also for sources that do not
+            report every variable and for channels without inverse. `pooled` models interactions of
+            at most `order` variables, and estimates tables that no record reports whole from
+            smaller tables. `auto` chooses `pooled` if each record reports only some variables; `ml`
+            if one of several sources withholds or lacks a variable, or a channel has no inverse;
+            else `moment`.
         order: the most variables that interact, for `pooled`. By default a table of three to eight
             variables that records report together has all interactions. Other tables are filled in,
             which their column `filled_in` shows.
@@ -396,5 +399,4 @@ def estimate(
 
 
 def _contradicted(marginals: EstimatedMarginals) -> list[str]:
-    """Return one sentence for each model of the tables so far that the reports contradict."""
     return [joined(words) for words in warnings_of(marginals.lack_of_fit)]

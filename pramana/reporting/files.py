@@ -1,4 +1,4 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, everything else in the schema."""
+"""Reports as one Parquet file: codes and pseudonyms as columns, all else as schema metadata."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Described(Message):
     seal: str
 
     def sealed(self) -> str:
-        """Return the digest of study and draws, which the content digest does not cover."""
+        """Return the digest of the study and the draws, which `Reports.digest` does not cover."""
         text = self.model_dump_json(include={"study", "draws"})
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -115,8 +115,8 @@ def read_contents(path: str | Path) -> tuple[dict[str, Any], str]:
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:
     """Return the error for a file that was changed or damaged."""
     return StoreCorrupt(
-        f"path {str(path)!r} contains other reports than were saved: they do not match the digest"
-        " in the file.",
+        f"path {str(path)!r} was changed or damaged after it was saved: its reports do not match"
+        " the digest in the file.",
         where="path",
     )
 
@@ -126,8 +126,8 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     place = require_path(path)
     if place.suffix.lower() in _PICKLES:
         raise OptionError(
-            f"path {str(place)!r} has the name of a pickle, but the file is not one; name it"
-            f" {place.stem}.json, or {place.stem}.parquet for reports.",
+            f"path {str(place)!r} has the extension of a pickle, but files are not saved as"
+            f" pickles; name it {place.stem}.json, or {place.stem}.parquet for reports.",
             where="path",
         )
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
@@ -161,7 +161,6 @@ def require_version(version: object, newest: int, place: Path) -> None:
 
 
 def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
-    """Return the metadata and the open file, before any column is read."""
     if not place.is_file():
         raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     try:

@@ -2,7 +2,8 @@
 
 Most channels report a category. Channels of `items` report a set of a variable's categories: one
 column of true and false per category, called `variable=category` as in mlxtend and
-`pandas.get_dummies`. A matrix with more or fewer columns than rows reports numbers without labels.
+`pandas.get_dummies`. If a transition matrix has more or fewer columns than rows, its reports are
+numbers without labels.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Form(Enum):
-    """The form of the reports of a variable."""
+    """The form of a variable's reports: a category, a set of categories, or a number."""
 
     CATEGORY = "a category"
     SOMETIMES = "a category, or withheld"
@@ -60,7 +61,7 @@ def forms(plan: Plan) -> dict[str, Form]:
 
 
 def item_column(variable: Variable, category: str) -> str:
-    """Return the name of the column that shows whether an item was reported."""
+    """Return the name of the column that states whether a set of items has a category."""
     return f"{variable.name}={category}"
 
 
@@ -85,10 +86,10 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
 
 
 def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
-    """Return the codes of reported labels: the inverse of `write_labels`.
+    """Return the codes of a frame of reported labels; the inverse of `write_labels`.
 
-    For an unrandomized variable, `(empty)` takes empty cells and `(other)` unlisted values. Raises
-    TableError, MissingColumn, UnknownCategory.
+    For an unrandomized variable, empty cells are read as `(empty)` and unlisted values as
+    `(other)`. Raises TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
     wanted = forms(plan)
@@ -160,15 +161,14 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
     filled = 0 if name not in table.columns else int(table[name].notna().sum())
     if filled:
         raise TableError(
-            f"Column {name!r} of {argument} must be empty, for the plan withholds it; it has values"
-            f" in {filled} of {len(table)} rows.",
+            f"Column {name!r} of {argument} must be empty, because the plan withholds it; it has"
+            f" values in {filled} of {len(table)} rows.",
             where=argument,
         )
     return np.zeros(len(table), dtype=np.uint8)
 
 
 def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
-    """Reject records that report variables together that a sampled block cannot."""
     channel = block.channel
     if not channel.choices:
         return
@@ -181,7 +181,7 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
     rows = np.packbits(possible if nothing else possible[:-1], axis=1)
     if not packed <= {row.tobytes() for row in rows}:
         raise TableError(
-            f"Rows of {argument} report sets of the variables {first_few(block.names)} that the"
-            " plan does not sample; only withheld cells may be empty.",
+            f"Some rows of {argument} report a set of the variables {first_few(block.names)} that"
+            " the plan never selects; leave a cell empty only if its value was withheld.",
             where=argument,
         )

@@ -55,11 +55,13 @@ class Reports:
     """Randomized records, and the plan by which they were randomized.
 
     `pm.randomize` makes reports from true records, `from_frame` reads reports from a frame, and
-    `pm.join` joins columns of several owners. Randomized variables have no true values.
+    `pm.join` joins columns of several owners. `Reports` contain no true values of randomized
+    variables.
 
     Attributes:
         plan: the transition matrices, by block.
-        codes: N reported codes per variable; a code beyond the categories means withheld.
+        codes: N reported codes per variable; a code above those of the categories means that the
+            value was withheld.
         pseudonyms: N pseudonyms of 128 bits, ascending; None if absent.
         draws: the draws of each block; None if unknown (see `pm.accountant`).
         study: the study of the reports; None if unknown.
@@ -98,7 +100,10 @@ class Reports:
         if self.pseudonyms is not None:
             lengths.add(len(self.pseudonyms))
         if len(lengths) > 1:
-            raise TableError(f"codes must have one length, not {sorted(lengths)}.", where="codes")
+            raise TableError(
+                f"codes must have the same length for all variables, not {sorted(lengths)}.",
+                where="codes",
+            )
         if lengths == {0}:
             raise EmptyTable("codes must have at least one record.", where="codes")
         beyond = [name for name, size in sizes.items() if int(np.max(self.codes[name])) >= size]
@@ -108,15 +113,17 @@ class Reports:
                 where="codes",
             )
         if self.pseudonyms is not None and not strictly_ascending(self.pseudonyms):
-            raise TableError("pseudonyms must ascend without repetition.", where="pseudonyms")
+            raise TableError(
+                "pseudonyms must be in ascending order, each only once.", where="pseudonyms"
+            )
 
     @classmethod
     def from_frame(cls, frame: Frame, plan: Plan) -> Reports:
         """Build reports from a frame with one row per record and labels as `to_frame` writes them.
 
         Empty cells count as withheld if the plan withholds the variable from some records. If the
-        index is called `pseudonym`, the rows are sorted by it. A UserWarning reports that the plan
-        is unlikely to have made these reports. The test detects most frames of true values; it
+        index is called `pseudonym`, the rows are sorted by it. A UserWarning is issued if the plan
+        is unlikely to have produced these reports. The test detects most frames of true values, and
         warns of at most one correct frame in 1,000.
 
         Args:
@@ -159,7 +166,7 @@ class Reports:
         raise not_what_was_saved(path)
 
     def save(self, path: str | Path) -> None:
-        """Write a Parquet file: codes, pseudonyms, plan, draws and study. Raises OptionError."""
+        """Write codes, pseudonyms, plan, draws and study to a Parquet file. Raises OptionError."""
         write_contents(self, path)
 
     @property
@@ -178,15 +185,15 @@ class Reports:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of plan, pseudonyms and reports, in hexadecimal: the identity of the content."""
+        """The SHA-256 digest of plan, pseudonyms and reports, in hexadecimal."""
         return records_digest(self.plan, self.pseudonyms, self.codes)
 
     @cached_property
     def amplification(self) -> Amplification:
         """The amplification of a person's whole record, over all randomized blocks.
 
-        A sampled block counts with the set of variables that discloses most. Variables reported
-        unchanged do not count, but if no variable is randomized, the amplification is infinite.
+        Of a sampled block, only the set of variables that discloses most counts. Variables reported
+        unchanged are ignored, but if no variable is randomized, the amplification is infinite.
         """
         return record_loss(self.plan)
 
@@ -203,8 +210,8 @@ class Reports:
     def central_epsilon(self, delta: float = DELTA) -> float:
         """Return the central epsilon at `delta`, against anyone who cannot link reports to people.
 
-        The bound is valid for these reports alone, among all records with the same unchanged
-        values, as long as pseudonyms are secret. Raises OptionError.
+        The bound covers these reports alone. It assumes that pseudonyms are secret, and hides a
+        record among all records with the same unchanged values. Raises OptionError.
         """
         require_limit(delta, InnerShare, "delta")
         public = [self.codes[name] for name in public_names(self.plan)]
@@ -215,10 +222,10 @@ class Reports:
         """Return the disclosure of each variable, one row each.
 
         Columns: `together`, the block of the variable; `channel`, in words; `reported`, the share
-        of records that report the variable; `kept`, the probability that a reported value is true
-        (per item for sets of items; the largest if it depends on the true value; NaN if undefined);
-        `gamma` and `epsilon` of the block; `posterior`, the largest belief that a prior belief of
-        `prior`, above 0 and below 1, can become (Ma 3.1.2). Raises OptionError.
+        of records that report the variable; `kept`, the probability that a true value is reported
+        unchanged (per item for sets of items; the largest if it depends on the true value; NaN if
+        undefined); `gamma` and `epsilon` of the block; `posterior`, the largest belief that a prior
+        belief of `prior`, above 0 and below 1, can become (Ma 3.1.2). Raises OptionError.
         """
         require_limit(prior, InnerShare, "prior")
         return privacy_frame(self.plan, prior)
@@ -240,7 +247,7 @@ class Reports:
             return frame
         if self.pseudonyms is None:
             raise OptionError(
-                "pseudonyms must be False, for these reports have none.", where="pseudonyms"
+                "These reports have no pseudonyms; pass pseudonyms=False.", where="pseudonyms"
             )
         raw = self.pseudonyms.tobytes().hex()
         width = 2 * KEY_BYTES
@@ -262,7 +269,6 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
 
 
 def _require_arrays(codes: object, pseudonyms: object) -> None:
-    """Raise an error for codes and pseudonyms that are not arrays."""
     columns = list(codes.values()) if isinstance(codes, Mapping) else [None]
     if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns):
         raise TableError(
@@ -308,7 +314,6 @@ def _pseudonyms(index: pd.Index) -> Pseudonyms:
 
 
 def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
-    """Warn of reports that the plan is unlikely to have made from any true records."""
     if all(block.channel.is_identity for block in plan.blocks):
         return
     # The frame may be sorted by its reported values.
@@ -317,5 +322,6 @@ def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
     if found.inconsistent:
         warn_caller(
             f"plan is unlikely to have randomized frame (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); frame may contain true values, or have another plan."
+            f" {' and '.join(found.worst)}); frame may contain true values, or may belong to"
+            " another plan."
         )

@@ -1,4 +1,4 @@
-"""Reports in any form that users pass: alone, a frame and its plan, several, or joined."""
+"""Reading reports in any form that users pass, and joining the columns of several owners."""
 
 from __future__ import annotations
 
@@ -84,7 +84,6 @@ def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
 
 
 def _require_other_people(first: Reports, second: Reports, *places: str) -> None:
-    """Check that two sources have no people in common. Raises RecordsDoNotAlign."""
     if first.pseudonyms is None or second.pseudonyms is None:
         return
     keys = [
@@ -94,9 +93,9 @@ def _require_other_people(first: Reports, second: Reports, *places: str) -> None
     if not twice:
         return
     raise RecordsDoNotAlign(
-        f"{places[0]} and {places[1]} have {twice:,} people in common, but a list must have"
-        " different people; join columns about the same people with pm.join, or remove these people"
-        " from one source.",
+        f"{places[0]} and {places[1]} have {twice:,} people in common, but the sources in a list"
+        " must be about different people; join columns about the same people with pm.join, or"
+        " remove these people from one source.",
         where="reports",
     )
 
@@ -111,7 +110,8 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
-                "plan differs from the plan of the reports; omit it, for reports have their own.",
+                "plan differs from the plan of the reports; omit plan, because the reports"
+                " include theirs.",
                 where="plan",
             )
         return reports
@@ -128,7 +128,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
 
 def _require_no_plan(plan: object, given: str) -> None:
     if plan is not None:
-        raise OptionError(f"plan must be omitted, for reports is {given}.", where="plan")
+        raise OptionError(f"plan must be omitted, because reports is {given}.", where="plan")
 
 
 How = Literal["identical", "common", "any"]
@@ -144,7 +144,7 @@ def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
 
 @checked_options
 def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
-    """Join the columns of several owners record by record: a vertical study.
+    """Join the columns of several owners record by record, for a vertical study.
 
     Records with equal pseudonyms belong to the same person, provided that the owners share the
     linkage secret, the study and the format of record ids. The joined reports have the plans of all
@@ -153,9 +153,10 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
 
     Args:
         reports: two or more `Reports`, each with different variables.
-        how: `identical` requires that all owners report the same records; `common` keeps the
-            records that all have; `any` keeps all, as a list with one `Reports` for each set of
-            owners that share some records, which `pm.estimate` combines.
+        how: `identical` requires that all owners report the same records; `common` uses only the
+            records that all owners have; `any` uses all records and returns a list with one
+            `Reports` for each set of owners that have records in common, which `pm.estimate`
+            combines.
 
     Returns:
         the joined reports; for `any` a list of them.
@@ -201,8 +202,9 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
 def _keys(reports: Reports, number: int) -> KeyText:
     if reports.pseudonyms is None:
         raise OptionError(
-            f"reports {number} have no pseudonyms, by which records are joined; pm.randomize makes"
-            " pseudonyms, and to_frame(pseudonyms=True) keeps them as the index of a frame.",
+            f"reports {number} have no pseudonyms, which are needed to join records; pm.randomize"
+            " creates pseudonyms, and to_frame(pseudonyms=True) includes them as the index of a"
+            " frame.",
             where="reports",
         )
     return reports.pseudonyms.view(f"S{KEY_BYTES}")
@@ -212,9 +214,8 @@ def _require_one_study(reports: Sequence[Reports]) -> None:
     studies = {one.study for one in reports if one.study is not None}
     if len(studies) > 1:
         raise OptionError(
-            f"reports must be for one study, not for {', '.join(sorted(studies))}: pseudonyms"
-            " differ"
-            " from study to study.",
+            f"reports must be for the same study, not for {', '.join(sorted(studies))}: pseudonyms"
+            " differ from study to study.",
             where="reports",
         )
 
@@ -224,8 +225,8 @@ def _require_other_variables(reports: Sequence[Reports]) -> None:
     twice = sorted(name for name, n in times.items() if n > 1)
     if twice:
         raise PlanError(
-            f"reports must have different variables, and {', '.join(map(repr, twice))} is in two of"
-            " them; pass reports on different people to pm.estimate as a list.",
+            f"reports must have different variables, but {', '.join(map(repr, twice))} is in two"
+            " of them; pass reports on different people to pm.estimate as a list.",
             where="reports",
         )
 

@@ -69,9 +69,7 @@ def tabulated_each(
     *,
     shares: bool = False,
 ) -> pd.DataFrame:
-    """Return the tables of single variables as one frame, in the form of
-    `EstimatedCounts.to_frame`.
-    """
+    """Return the tables of single variables in the form of `EstimatedCounts.to_frame`."""
     import pandas as pd
 
     tables = []
@@ -149,7 +147,7 @@ def _values_of(variable: Variable, values: Sequence[float] | None) -> npt.NDArra
         numbers = np.empty(0)
     if numbers.shape != (len(variable.categories),) or not np.isfinite(numbers).all():
         raise OptionError(
-            f"values must be {len(variable.categories)} finite numbers, one for each category of"
+            f"values must have {len(variable.categories)} finite numbers, one for each category of"
             f" {variable.name!r} in order: {listed(variable.categories)}.",
             where="values",
         )

@@ -35,18 +35,18 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The option `ordered` of a run: whether K2 searches along the given order."""
+    """Options of a run; `ordered` says whether K2 searches along the order of the variables."""
 
     ordered: bool = False
 
 
 class NetworkSimulation:
-    """Learns a structure in every run, from the reports and from the clean records.
+    """Learns a structure from the reports and another from the clean records in every run.
 
-    Links are compared with the network behind the records, or for a table with the structure that
-    the same search finds in the whole clean table. KL uses parameters learned from the same counts
-    (`fitted`); `kl_unlinked` is the KL of the network without links. `seconds` is the learning
-    time.
+    Links are compared with those of the network from which the records were drawn or, for a table,
+    with the structure that the same search finds in the whole clean table. KL uses parameters
+    learned from the same counts (`fitted`); `kl_unlinked` is the KL of the network without links.
+    `seconds` is the learning time.
     """
 
     name = "bayes-net-structure"
@@ -92,7 +92,6 @@ class NetworkSimulation:
     def _learned(
         self, counts: ReportedCounts, plan: Plan, estimator: Estimator, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals, LearnedStructure]:
-        """Learn structure and parameters from counts of reports."""
         done = 0.0
 
         def step(steps: int, total: int) -> None:
@@ -158,7 +157,6 @@ class NetworkSimulation:
         yield Section(sentences=sentences)
 
     def _reference(self, trials: Trials) -> BayesNet:
-        """Return the network of the records, or the one learned from a whole table."""
         if trials.source.network is not None:
             return trials.source.network
         marginals = EstimatedMarginals(trials.everything(), self._plan)
@@ -194,7 +192,6 @@ def _distance(series: Series) -> dict[str, float | None]:
 
 
 def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict[str, Any]]:
-    """Yield each learned link, the most frequent first: its share of the runs, and its noise."""
     by_link: dict[tuple[str, str], list[Any]] = {}
     for learned in found:
         for link in learned.links:

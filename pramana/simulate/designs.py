@@ -1,4 +1,4 @@
-"""The plan of a simulation: one strength for all variables, or a design for the whole record."""
+"""Plans of simulations: one strength for all variables, or a design for the whole record."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def owners_of(domain: Domain, option: str) -> Owners:
         domain.axis(name)
     if len(columns) < 2 or not all(columns) or sorted(named) != sorted(names):
         raise OptionError(
-            f"--owners {option!r} does not assign each of {len(names)} columns to one of several"
-            " owners.",
+            f"--owners {option!r} must assign each of the {len(names)} columns to exactly one of"
+            " two or more owners.",
             where="--owners",
             remedy='Pass a number of owners, or the columns of each: "a,b; c,d".',
         )
@@ -58,7 +58,8 @@ def designed(
 ) -> Design:
     """Return the best design of a family, or of all families for `auto`.
 
-    All variables are sensitive; `gamma` bounds the record over all owners. Raises OptionError.
+    All variables are sensitive; `gamma` bounds the amplification of a whole record over all owners.
+    Raises OptionError.
     """
     needs = Requirements(domain, gamma, owners=owners)
     named = None if family == "auto" else family
@@ -67,7 +68,7 @@ def designed(
 
 
 def estimator_of(design: Design) -> Estimator:
-    """Return the estimator with the smaller predicted error; moment if nothing is predicted."""
+    """Return the estimator with the smaller predicted error, or `moment` without predictions."""
     return cast(Estimator, design.chosen.estimator if design.chosen.able else "moment")
 
 
@@ -84,7 +85,7 @@ def described(design: Design) -> dict[str, Any]:
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:
-    """Return the goal for mining: all sets of variables whose tables can be predicted.
+    """Return a design's goal for mining: all sets of variables whose errors can be predicted.
 
     Raises OptionError for an impossible length.
     """
@@ -98,8 +99,8 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
 def symmetric(domain: Domain, p: float) -> Plan:
     """Return the plan that replaces each variable's category with probability `p`.
 
-    The new category is any of the K - 1 others, each with probability p / (K - 1): the channel
-    `symmetric` of a site file, and for K = 2 Ma's binary symmetric randomization (Ma 2.1).
+    Each of the K - 1 other categories replaces it with probability p / (K - 1). This is the channel
+    `symmetric` of a site file and, for K = 2, Ma's binary symmetric randomization (Ma 2.1).
 
     Raises OptionError.
     """
@@ -107,7 +108,10 @@ def symmetric(domain: Domain, p: float) -> Plan:
         raise OptionError(
             f"p must be between 0 and 1, not {p:g}.",
             where="--p",
-            remedy="At (K - 1) / K reports on a variable of K categories carry no information.",
+            remedy=(
+                "With p = (K - 1) / K, reports on a variable of K categories contain no"
+                " information."
+            ),
         )
     blocks = tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain)
     silent = [b for b in blocks if b.channel.condition_number > CONDITION_LIMIT]

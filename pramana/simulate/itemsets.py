@@ -33,12 +33,12 @@ def chosen(found: FoundItemsets) -> dict[tuple[int, ...], float]:
 
 
 def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
-    """Compare found and truly frequent itemsets, given as positions of their items.
+    """Compare itemsets found with truly frequent ones, both given as positions of their items.
 
     Returns one row per length with truly frequent itemsets: `length`, the counts `frequent` and
     `found`, `support_error` (the mean relative error of the supports of correctly found itemsets;
-    NaN if there are none), `false_negatives` and `false_positives` relative to `frequent`, in
-    percent.
+    NaN if no itemset was correctly found), `false_negatives` and `false_positives` relative to
+    `frequent`, in percent.
     """
     lengths = sorted({len(items) for items in truth})
     rows = [(length, *_compared(_of(truth, length), _of(found, length))) for length in lengths]
@@ -46,11 +46,11 @@ def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
 
 
 def overall(truth: Supports, found: Supports) -> dict[str, float | None]:
-    """Compare found and truly frequent itemsets of all lengths together.
+    """Compare the itemsets found with the truly frequent itemsets, over all lengths together.
 
-    Returns the numbers of `by_length`, and in percent `false_discovery`, the share of `found` that
-    is not frequent, and `power`, the share of `frequent` that is found; None for an undefined
-    share.
+    Returns the measures of `by_length` and, in percent, `false_discovery`, the share of the
+    itemsets found that are not frequent, and `power`, the share of the frequent itemsets that were
+    found. An undefined share is None.
     """
     frequent, number, *errors = _compared(truth, found)
     right = len(set(truth) & set(found))
@@ -77,7 +77,7 @@ def _compared(truth: Supports, found: Supports) -> tuple[int, int, float, float,
 
 
 class RulesSimulation:
-    """Mines every run's reports and compares with the frequent itemsets of its true records."""
+    """Mines every run's reports; compares the result with the true records' itemsets."""
 
     name = "association-rules"
 
@@ -158,7 +158,6 @@ _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positiv
 
 
 def _as_json(row: dict[Hashable, Any]) -> dict[str, Any]:
-    """Return the means of one length under their JSON names."""
     made: dict[str, Any] = {"length": int(row["length"])}
     made |= {name: float(row[name]) for name in ("frequent", "found")}
     for measure, name in _PERCENT.items():

@@ -33,7 +33,7 @@ _SHOWN = {
 
 
 class ClassifierSimulation:
-    """Learns from the reports and from the clean records of every run; tests on held-out records.
+    """Tests two classifiers in every run, learned from the reports and from the clean records.
 
     A run has `accuracy`, `clean_accuracy` and `majority`, the accuracies of the two classifiers and
     of the most frequent class on held-out records; `gain`, `accuracy` minus `majority`, and its
@@ -113,7 +113,7 @@ class ClassifierSimulation:
 
 
 def spread_table(title: str, shown: Mapping[str, str], found: Mapping[str, Any]) -> Table:
-    """Return a table of results, each with mean and standard deviation."""
+    """Return a table with the mean and the standard deviation of each result."""
     rows = [{"what": words, **found[name]} for name, words in shown.items()]
     columns = (
         Column(title, lambda row: row["what"], number=False),

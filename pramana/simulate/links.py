@@ -1,4 +1,4 @@
-"""Distance of a learned network from a reference: differing links, and comparable parameters."""
+"""Distance of a learned network from a reference: differing links, and divergence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class LinkErrors:
-    """Differences of a structure from a reference; the sum is the structural Hamming distance.
+    """A structure's differences from a reference; the sum is the structural Hamming distance.
 
     Attributes:
         extra: pairs that are adjacent in the structure only.
@@ -54,7 +54,7 @@ def compare(structure: Structure, reference: Structure, *, by_class: bool) -> Li
 
 
 def adjacent(links: Iterable[Link]) -> frozenset[frozenset[str]]:
-    """Return the pairs of linked nodes."""
+    """Return the pairs of linked nodes, without direction."""
     return frozenset(frozenset(link) for link in links)
 
 
@@ -71,11 +71,11 @@ PSEUDO_COUNT = 1.0
 def fitted(
     marginals: Marginals, structure: Structure, pseudo_count: float = PSEUDO_COUNT
 ) -> BayesNet:
-    """Return the network with the parameters of these counts, all above zero.
+    """Return the network with parameters learned from these counts, all above zero.
 
     Each row of maximum-likelihood parameters, projected onto the distributions, counts as N_ij
-    records (0 if the estimate is negative), and `pseudo_count` is added to every cell: without
-    randomization that is the posterior mean under a Dirichlet prior (Ma 5.1).
+    records (0 if the estimate is negative), and `pseudo_count` is added to every cell. Without
+    randomization, the result is the posterior mean under a Dirichlet prior (Ma 5.1).
     """
     learned = learn_parameters(marginals, structure)
     tables = {}
@@ -97,7 +97,7 @@ def _margin(marginals: Marginals, parents: tuple[str, ...]) -> Tensor:
 def divergence_or_none(
     reference: BayesNet, network: BayesNet, entropy: float | None
 ) -> float | None:
-    """Return cross-entropy minus `entropy`, in nats; None if a marginal is too large."""
+    """Return the divergence from `reference` in nats; None if a marginal is too large."""
     try:
         return None if entropy is None else cross_entropy(reference, network) - entropy
     except LimitExceeded:

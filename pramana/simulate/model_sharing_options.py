@@ -1,4 +1,4 @@
-"""Options of a simulation of shared trees; imports nothing heavy, since commands list them."""
+"""Options of a simulation of shared trees; imports are light, because commands list the options."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ COMBINING = ("pgen", "basegen", "labelled", "votes")
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The options of a sharing simulation; the defaults are the paper's, unpruned.
+    """The options of a simulation of shared trees; by default as in the paper, without pruning.
 
     Attributes:
         owners: the count of owners, among whom the training records are divided at random.
-        method: the miner's input: pseudo-data drawn from the paths (`pgen`), or labelled by each
-            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`);
-            or, for comparison, all records (`pooled`), or each owner's own tree (`local`).
+        method: the input of the global model: pseudo-data drawn from the paths (`pgen`), or
+            labelled by single trees (`basegen`) or by the votes of all trees (`labelled`); the
+            trees themselves (`votes`); or, for comparison, all records (`pooled`), or each owner's
+            own tree (`local`).
         model: the global model.
         requirement: the requirement on every path of a released tree; None prunes nothing.
         by: `pruning` grows trees and then prunes them, as in the paper; `growing` makes only splits
             whose parts can all meet the requirement.
-        counts: whether a merged node's counts are exact, or follow the paper's equation 1.
+        counts: whether the counts of a merged node are exact or follow the paper's equation 1.
         tell: the counts in leaves, of hits and misses or of all classes; by default the
             method decides.
         scale: pseudo-records per record counted in the trees.
@@ -73,14 +74,14 @@ class SimulationOptions:
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
             raise OptionError(
-                "A private tree has epsilon as its bound and cannot have a requirement.",
+                "A tree with epsilon cannot also have a requirement.",
                 where="epsilon",
                 remedy="Pass either epsilon, or k, or c and l.",
             )
 
     @property
     def leaf_counts(self) -> Tell:
-        """The counts in leaves: as chosen, or as the method requires (the paper's: hits)."""
+        """The kind of counts in leaves, as chosen or, if not chosen, as the method requires."""
         default: Tell = "hits" if self.method in ("pgen", "basegen") else "distribution"
         return self.tell or default
 

@@ -1,4 +1,4 @@
-"""Simulation of shared trees by fold: accuracy, class match and path match (Sharkey section 4)."""
+"""Simulation of shared trees in folds: accuracy, class match and path match (Sharkey section 4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FOLDS, _OWNERS, _TREES, _MINER = range(4)
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one run, both counted from 0: held-out records and training records."""
+    """One fold of one run, both numbered from 0: held-out records and training records."""
 
     run: int
     number: int
@@ -46,9 +46,10 @@ class Fold:
 
 @dataclass(eq=False)
 class PreparedTable:
-    """A table with the basis models and trees that several simulations share. Raises TableError.
+    """A table with basis models and trees that several simulations use. Raises TableError.
 
-    Models and trees depend only on the options, so that a separate simulation gives equal numbers.
+    Models and trees depend only on the options, so a simulation without this object has the same
+    results.
     """
 
     table: SharingTable
@@ -81,7 +82,7 @@ class PreparedTable:
         return found
 
     def owners(self, fold: Fold, options: SimulationOptions) -> list[Rows]:
-        """Return each owner's records in a fold: equal random parts of the training records."""
+        """Return each owner's records: equal random parts of a fold's training records."""
         chance = stream(options.seed, fold.run, _OWNERS, fold.number, options.owners)
         return list(np.array_split(chance.permutation(fold.train), options.owners))
 
@@ -128,7 +129,7 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class FoldModels:
-    """The models of a fold by some method, measured one by one; empty if nothing was released.
+    """The models of a fold, whose results are averaged; empty if nothing was released.
 
     `refused` counts the owners without a release; `leaves` has the leaf count of each released
     tree; `pseudo_records` is None if the model was not learned from pseudo-records.
@@ -149,7 +150,7 @@ def pooled(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldM
 
 
 def local(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-    """Return each owner's own unpruned tree; results are means over the owners."""
+    """Return each owner's own unpruned tree; the results of the fold are means over the owners."""
     grown = kept.trees(fold, replace(options, by="pruning", requirement=None))
     trees = [tree for tree in grown if tree is not None]
     return FoldModels(tuple(trees), leaves=_leaves(trees))
@@ -290,7 +291,7 @@ def simulate(
         table: the records.
         options: the options of the simulation.
         on_step: called with the share of folds that are done.
-        kept: the table as other simulations prepared it, to save time.
+        kept: the table with the models and trees of earlier simulations, to save time.
         way: the function that makes the models of a fold, in place of the options' method.
 
     Raises OptionError, NotInstalled.

@@ -1,4 +1,4 @@
-"""Tables for a simulation of shared trees, with numbers as such and without incomplete records."""
+"""Tables for a simulation of shared trees, which may have numeric columns."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ DEFAULT_RECORDS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network in a file; every run draws new records, by default `records`."""
+    """A Bayesian network from a file; every run draws new records, `records` by default."""
 
     name: str
     network: BayesNet
@@ -71,8 +71,9 @@ class NetworkSource:
 class TableSource:
     """The records of a table; `note` describes the changes to its columns.
 
-    A run of all records uses the table unchanged, so that runs differ only by randomization. Fewer
-    records are drawn anew in each run without repetition, more records with repetition.
+    A run with all records uses the table unchanged, so runs differ only by randomization. For fewer
+    or more records, each run draws rows of the table, without replacement if fewer and with
+    replacement if more.
     """
 
     name: str
@@ -97,7 +98,7 @@ class TableSource:
         return records == self.records
 
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
-        """Return the table's records, or fewer or more drawn from them."""
+        """Return the table's records or, for another count, records drawn from them."""
         if self.same_records(records):
             return dict(self.codes)
         rows = rng.choice(self.records, size=records, replace=records > self.records)

@@ -1,4 +1,4 @@
-"""Repeated runs that draw records, randomize and learn: numbers of each run and their means."""
+"""Repeated runs that draw records, randomize and learn: the results of runs and their means."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The true and reported records of one run; `held_out` ones are not reported or counted."""
+    """The true and the reported records of one run; `held_out` records are not reported."""
 
     index: int
     true: ReportedCounts
@@ -96,7 +96,7 @@ class Trials:
 
     @property
     def same_records(self) -> bool:
-        """Whether all runs report the same records, which are a whole table."""
+        """Whether all runs report the same records, because they use a whole table."""
         return not self.tested and self.source.same_records(self.records)
 
     @property
@@ -136,7 +136,7 @@ class Trials:
         }
 
     def everything(self) -> ReportedCounts:
-        """Return the true counts of all records of a table, or of one draw from a network."""
+        """Return the true counts of a whole table, or of records drawn once from a network."""
         rng = np.random.default_rng([self.seed, self.runs])
         return ReportedCounts(self.source.draw(self.source.records, rng), self._sizes)
 
@@ -162,7 +162,7 @@ def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, 
 
 
 class Simulated(Protocol):
-    """A simulated learner: the work of a run, and the findings of all runs."""
+    """A simulated learner: it does the work of a run, and summarizes the findings of all runs."""
 
     name: str
     estimator: Estimator
@@ -173,7 +173,7 @@ class Simulated(Protocol):
     def run(
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """Return a run's results and the counts it learned from; `share` receives its progress."""
+        """Return a run's results and the counts it learned from; `share` receives the progress."""
 
     def findings(self, runs: Series) -> dict[str, Any]:
         """Return the findings of all runs as JSON."""
@@ -204,7 +204,7 @@ class Outcome:
         return [warnings[0] for run in self.fits if (warnings := warnings_of(run))]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; with one seed only `seconds` differ between calls."""
+        """Return the JSON form; between runs with the same seed, only `seconds` differ."""
         setting = {**self.trials.setting(), "estimator": self.kind.estimator}
         found = {
             "learner": self.kind.name,

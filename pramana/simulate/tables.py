@@ -1,4 +1,4 @@
-"""Read a table of categories for a simulation; messages never quote a cell."""
+"""Reading a table as categories for a simulation. Messages never quote a cell."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _Numbers = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 def intervals_for(records: int) -> int:
     """Return the default number of intervals for numbers.
 
-    The number is half the cube root of the records, within bounds: histograms have about twice as
-    many (Scott 1979), and noise requires fewer.
+    The default is half the cube root of the count of records, within limits. Histograms have about
+    twice as many intervals (Scott 1979), and noise requires fewer.
     """
     wanted = round(math.cbrt(records) / 2)
     return min(max(wanted, _FEWEST_INTERVALS), INTERVALS)
@@ -73,12 +73,12 @@ class ColumnChanges:
 
     @property
     def faults(self) -> str:
-        """Each omitted column with its fault."""
+        """A list of the omitted columns, each with its fault, as text."""
         return "; ".join(f"{name!r} has {reason}" for name, reason in self.left_out.items())
 
     @property
     def note(self) -> str:
-        """The changes in words; empty if there are none."""
+        """A description of the changes; empty if nothing was changed."""
         many = len(self.cut) > 1
         most = intervals_for(self.records)
         how = f"at most {most} intervals with nearly equal counts of records"
@@ -131,13 +131,12 @@ def as_variable(
 
 
 def codes_of(column: pd.Series[str], variable: Variable) -> Codes:
-    """Return the codes of a variable's categories; every cell contains one."""
+    """Return the codes of a column whose cells all contain categories of the variable."""
     found = pd.Index(variable.categories).get_indexer(pd.Index(column))
     return np.asarray(found).astype(code_dtype(variable.size))
 
 
 def _in_order(label: str) -> tuple[float, str]:
-    """Return the sort key of a label: numbers as numbers, then texts."""
     try:
         number = float(label)
     except ValueError:
@@ -153,7 +152,6 @@ def _all(names: Sequence[str]) -> str:
 def _unusable(
     column: pd.Series[str], parts: _Numbers | None, name: str, *, requested: bool, cut: int | None
 ) -> str:
-    """Return the reason why a column cannot be simulated, or ""."""
     if not name:
         return "no name"
     values = column.nunique()
@@ -172,7 +170,7 @@ def _unusable(
 
 
 def _numbers(column: pd.Series[str], name: str) -> _Numbers | None:
-    """Return the numbers of a column and which cells have one.
+    """Return the numbers in a column, and a mask of the cells that contain a number.
 
     At most one label may be other text, such as "" or "?". Returns None for any other column, and
     for codes that consist of digits.
@@ -211,8 +209,8 @@ def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretizat
 def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
     """Return cuts into intervals of nearly equal numbers of records.
 
-    A number that many records have is an interval of its own, and the other records are shared out
-    among the other intervals; none has less than a twelfth of an equal share.
+    A number that many records have becomes an interval of its own, and the other records are
+    divided among the other intervals. Each interval has at least a twelfth of an equal share.
     """
     values, counts = np.unique(numbers, return_counts=True)
     intervals = intervals_for(len(numbers))
@@ -233,7 +231,6 @@ def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
 
 
 def _kept(column: pd.Series[str]) -> pd.Series[bool]:
-    """Return a mask of the values that are frequent enough to be categories."""
     shares = column.value_counts(normalize=True)
     return (shares >= _RARE) & (np.arange(len(shares)) < _MOST_KEPT)
 
@@ -253,7 +250,7 @@ MOST_INTERVALS = 64
 """The largest number of intervals for numbers."""
 
 _REMEDY = "Name the columns to use with --variables."
-_COMMAS = "The table has one column: separate cells by commas, semicolons, tabs or bars."
+_COMMAS = "The table has only one column. Separate cells by commas, semicolons, tabs or bars."
 
 
 def read_source(
@@ -295,7 +292,7 @@ def read_source(
     requested, bad = variables is not None, done.left_out
     alone = frame.shape[1] == 1 and path.suffix != ".parquet"
     if len(found) < _FEWEST or (bad and requested):
-        few = "" if bad else " Only one column is usable, and a link needs two."
+        few = "" if bad else " Only one column is usable, but a link needs two."
         raise TableError(
             f"{path.name} cannot be simulated.{few}{f' {done.faults}.' if bad else ''}",
             where=", ".join(bad) or ("--variables" if requested else "--table"),

@@ -1,8 +1,7 @@
-"""Checks of an installation, and their findings. A check is a function of the examined
-installation.
+"""The checks of an installation, and their findings.
 
-A check returns a sentence, raises a `PramanaError` for a fault, or raises `NotChecked` if it does
-not apply. A program lists its checks in one tuple.
+A check is a function of the examined installation. It returns a sentence, raises a `PramanaError`
+for a fault, or raises `NotChecked` if it does not apply. A program lists its checks in one tuple.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from pramana_core.report.numbers import plural
 from pramana_core.terminal import console, error_of_system, print_json
 
 WARN_DAYS = 14
-"""A token or certificate that ends within this many days is a fault."""
+"""Days before the end of a token or certificate from which a check reports a fault."""
 
 LEAST_FREE = 256 << 20
-"""The least free bytes of a healthy disk."""
+"""Free bytes that a disk must have."""
 
 CLOCK_SECONDS = 60
-"""The largest healthy difference between two clocks."""
+"""Maximum difference, in seconds, between two clocks that agree."""
 
 
 class NotChecked(Exception):
-    """A check that does not apply to this installation; the text is the reason."""
+    """Raised by a check that does not apply to this installation; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check; `exit_code` is 0 unless the finding is a fault."""
+    """The result of a check. `exit_code` is 0 unless the check found a fault."""
 
     check: str
     state: Literal["good", "fault", "skipped"]
@@ -50,13 +49,13 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """The finding in one line, with what to do."""
+        """The finding in one line, with the remedy."""
         remedy = f" What to do: {self.remedy}" if self.remedy else ""
         return f"{self.state:8}{self.check}: {self.message}{remedy}"
 
 
 def examine(examined: Any, checks: Iterable[Callable[[Any], str]]) -> tuple[Finding, ...]:
-    """Return the finding of each check, in order; a repeated fault is skipped."""
+    """Return the finding of each check, in order; a repeated fault is reported only once."""
     found: dict[tuple[object, str], Finding] = {}
     for check in checks:
         finding = _finding(check.__name__.strip("_").replace("_", "-"), examined, check)
@@ -182,7 +181,7 @@ def check_limits(open_files: int, file_bytes: int) -> str:
 
 
 def check_modes(folder: Path, forbidden: int) -> str:
-    """Check that a folder and its files have none of the `forbidden` modes. Raises KeyFileError."""
+    """Check that no file or folder has the `forbidden` mode bits. Raises KeyFileError."""
     paths = [folder, *folder.rglob("*")]
     modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in paths if not path.is_symlink()}
     found = [path for path, mode in modes.items() if mode & forbidden]

@@ -196,8 +196,10 @@ def _ledgers(after: Aftermath) -> Iterator[str]:
 
 
 def _strays(after: Aftermath) -> Iterator[str]:
-    until = time.monotonic() + 3  # the server that forked jobs ends after its service
+    until = time.monotonic() + 120
     while (found := marked(after.mark)) and time.monotonic() < until:
+        if not any("forkserver" in line for line in found):
+            break  # only the server that forked jobs may end after its service
         time.sleep(0.05)
     for line in found:
         yield f"still running: {line}"

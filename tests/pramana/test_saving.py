@@ -100,7 +100,7 @@ def test_a_plan_that_was_changed_is_refused(tmp_path):
     path = tmp_path / "plan.json"
     save(PLANS["symmetric"], path)
     changed(path, content=PLANS["one-hot"].as_dict())
-    with pytest.raises(StoreCorrupt, match="contains another plan than was saved"):
+    with pytest.raises(StoreCorrupt, match="its plan does not match the digest"):
         load(path)
 
 
@@ -126,7 +126,10 @@ OTHERS = {
     "nothing": (b"", "neither JSON nor Parquet"),
     "a list": (b"[1, 2]", "other JSON"),
     "an object": (b'{"a": 1}', "other JSON"),
-    "another kind": (b'{"kind": "forest"}', "it is a 'forest', and the kinds of models are"),
+    "another kind": (
+        b'{"kind": "forest"}',
+        "it is a 'forest', which is not one of the kinds of models",
+    ),
     "a later kind": (
         b'{"format": "pramana", "version": 1, "kind": "budget"}',
         "it contains a 'budget'",

@@ -1,6 +1,6 @@
-"""Ma's classifiers: linear ones of lenses (6.1) and iris plants (6.2, 6.3), and trees (7.8, 7.9).
+"""Ma's linear classifiers of lenses (6.1) and iris plants (6.2, 6.3), and trees (7.8, 7.9).
 
-Accuracy is measured at every p, as a mean over runs.
+Every figure shows the mean accuracy over runs at every p, the probability of randomizing a value.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ CLEAN = 0.0
 
 
 def runs_at(p: float, *, quick: bool) -> int:
-    """Return the count of runs at a level."""
+    """Return the count of runs at a value of p."""
     if p == CLEAN:
         return 1
     return QUICK_RUNS if quick else RUNS_AT if p == AT else RUNS
 
 
 def spread(first: float, last: float) -> tuple[float, ...]:
-    """Return the levels from first to last in steps of 0.05."""
+    """Return the values of p from first to last in steps of 0.05."""
     return tuple(float(round(p, 2)) for p in np.arange(first, last + 0.01, 0.05))
 
 
@@ -66,14 +66,14 @@ def summarized(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def at(means: pd.DataFrame, curve: str, p: float) -> float:
-    """Return a curve's mean accuracy at a level."""
+    """Return a curve's mean accuracy at a value of p."""
     return float(where(means, curve=curve, p=p)["accuracy"].iloc[0])
 
 
 def draw(
     axis: Axes, means: pd.DataFrame, names: Sequence[str], levels: Mapping[str, float]
 ) -> None:
-    """Draw curves with bars of a standard deviation, and constant levels as horizontal lines."""
+    """Draw curves with bars of one standard deviation, and horizontal lines for constants."""
     shown = means.assign(accuracy=100 * means["accuracy"], sd=100 * means["sd"])
     looks = dict(zip(names, LOOKS, strict=False))
     curves(axis, shown, "p", "accuracy", "curve", error="sd", looks=looks, capsize=2)
@@ -119,7 +119,7 @@ def plan(records: TrueRecords, p: float) -> Plan:
 def learned(
     setting: Setting, label: str, records: TrueRecords, levels: Sequence[float]
 ) -> pd.DataFrame:
-    """Return accuracies on the true records: a row per curve, p and run; p = 0 is clean."""
+    """Return accuracies on the true records by curve, p and run; p = 0 means clean records."""
     owner = SeededOwner.of(label, setting.seed, records.size)
     unrandomized = Plan.unrandomized(records.domain)
     work = [(p, run) for p in levels for run in range(runs_at(p, quick=setting.quick))]
@@ -173,7 +173,9 @@ def sample(setting: Setting) -> TrueRecords:
     none = np.full([len(shares) for shares in SHARES.values()], -1)
     none[tuple(keys[name].to_numpy() for name in SHARES)] = table["class"] == NONE
     if len(table) != none.size or none.min() < 0:
-        raise TableError(f"{FILE} must have each combination exactly once.", where=FILE)
+        raise TableError(
+            f"{FILE} must contain each combination of values exactly once.", where=FILE
+        )
     rng = setting.rng("ma-6.1")
     codes = {
         name: rng.choice(len(shares), RECORDS, p=shares).astype(np.uint8)
@@ -227,7 +229,7 @@ GRANULARITY = {
 
 @dataclass(frozen=True, eq=False)
 class Iris:
-    """The measurements with noise, their groups, and the records of groups with the class."""
+    """The measurements with noise, their grouping, and the records of groups and class."""
 
     values: dict[str, Floats]
     groups: dict[str, Discretization]
@@ -235,7 +237,7 @@ class Iris:
 
 
 def iris_sample(setting: Setting) -> Iris:
-    """Repeat iris, add uniform noise to the measurements and group them."""
+    """Repeat the iris table, add uniform noise to the measurements, and group them."""
     table = pd.read_csv(setting.file(IRIS_FILE))
     rng = setting.rng("ma-6.2")
     values: dict[str, Floats] = {}
@@ -288,7 +290,7 @@ _BINS = 40
 
 
 def run_6_3(setting: Setting) -> Result:
-    """Randomize the groups of every measurement once and estimate the count of records in each."""
+    """Randomize every measurement's groups once, and estimate the count in each group."""
     made = iris_sample(setting)
     records = made.records
     channels = plan(records, P)
@@ -405,7 +407,6 @@ def _of_test_part(name: str) -> str:
 def _tree_runs(
     setting: Setting, label: str, records: TrueRecords, times: int, levels: Sequence[float]
 ) -> pd.DataFrame:
-    """Return accuracies by curve, p and run; p = 0 is clean."""
     rows: list[tuple[str, float, int, float]] = []
     plans = {p: symmetric(records.domain, p) for p in levels}
     plans[CLEAN] = Plan.unrandomized(records.domain)
@@ -432,7 +433,6 @@ def _tree_runs(
 def _parts(
     setting: Setting, label: str, records: TrueRecords, run: int, *, with_test_part: bool
 ) -> tuple[TrueRecords, TrueRecords]:
-    """Return the training records and the test records."""
     if not with_test_part:
         return records, records
     order = setting.rng(label, "held out", run).permutation(records.size)

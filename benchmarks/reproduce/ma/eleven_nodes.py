@@ -35,7 +35,7 @@ PAPER_RUNS = 5
 
 
 def printed() -> pd.DataFrame:
-    """Return table 5.2: node, mean and deviation x 10^-2 over five runs, the node's value slowest.
+    """Return table 5.2: node, mean and deviation x 10^-2 in five runs; categories vary slowest.
 
     E's first deviation is printed as 0.20. It must equal the deviation of its complement, 2.0,
     because the two values of a binary node deviate equally.
@@ -48,7 +48,7 @@ X_PRINTED, X_OF_MA = 0.4, 0.2
 
 
 def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
-    """Return the plan of all columns with X's parameter `x`; `exact` columns are unrandomized."""
+    """Return the plan with parameter `x` for column X; columns in `exact` are unrandomized."""
     flip = Dense.binary(x, x)
     return Plan(
         tuple(
@@ -59,7 +59,7 @@ def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
 
 
 def learners(x: float = X_OF_MA) -> dict[str, tuple[Learner, ...]]:
-    """Return for each setup its learners, with their plans and nodes.
+    """Return the learners of each setup, with their plans and the nodes that they learn.
 
     Without a miner an owner has its own columns unrandomized and learns its own nodes (Ma 5.2.1).
     """
@@ -77,9 +77,9 @@ def records(setting: Setting) -> dict[str, Codes]:
 def learn(
     owner: SeededOwner, codes: Mapping[str, Codes], learning: Sequence[Learner], run: int
 ) -> Tensor:
-    """Return all estimated parameters, in the order of the table.
+    """Randomize and learn once; return all estimated parameters in the order of the table.
 
-    All learners that see a block receive the same draws.
+    All learners that receive a block receive the same reports.
     """
     by_node: dict[str, Tensor] = {}
     for learner in learning:
@@ -108,7 +108,7 @@ def errors(codes: Mapping[str, Codes], learning: Sequence[Learner]) -> Tensor:
 
 
 def parameters(codes: Mapping[str, Codes]) -> pd.DataFrame:
-    """Return the network's parameters in the table's order, with the clean and printed ones."""
+    """Return the true parameters in the table's order, with clean estimates and printed values."""
     network = setups.network()
     rows = []
     for node in STRUCTURE.nodes:
@@ -140,7 +140,7 @@ def simulated(
 
 
 def run_5_2(setting: Setting) -> Result:
-    """Randomize one sample repeatedly and learn with and without a miner."""
+    """Randomize one sample repeatedly, and learn with a miner and without one."""
     codes = records(setting)
     found = simulated(setting, "ma-table-5.2", codes, [X_OF_MA])
     table = parameters(codes)
@@ -188,7 +188,7 @@ def _claims(table: pd.DataFrame) -> Iterator[Claim]:
 
 
 def by_node(axis: Axes, nodes: pd.Series[str]) -> None:
-    """Give an axis one position per parameter, with lines between the nodes and their names."""
+    """Give an axis one position per parameter, with names of nodes and lines between nodes."""
     starts = np.flatnonzero(nodes != nodes.shift())
     for start in starts[1:]:
         axis.axvline(start - 0.5, color="#d0d0d0", linewidth=0.8)
@@ -238,7 +238,7 @@ ACCURATE = 0.02
 
 
 def run_masiv(setting: Setting) -> Result:
-    """Compute the privacy of Table I and compare it with Table II, for each reading of X."""
+    """Compute the privacy of Table I, and compare Table II with theory, for each p of X."""
     codes = records(setting)
     estimates = simulated(setting, "masiv-table-2", codes, [X_OF_MA, X_PRINTED])
     table = parameters(codes)[["node", "true", "printed", "printed_sd", "free"]].copy()

@@ -1,4 +1,4 @@
-"""Ma 7.1: itemsets of items that are randomized in groups, and the amplification of such groups.
+"""Ma 7.1: mining itemsets of items that are randomized in groups, and the groups' amplification.
 
 Figures 7.4 and 7.5 show the errors of itemsets at every p, figure 7.3 the amplifications.
 """
@@ -68,7 +68,7 @@ def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> Groups:
 
 
 def transactions(records: TrueRecords) -> dict[str, Codes]:
-    """Return which records have each item, as codes by the item's name."""
+    """Return codes by item that state which records have the item."""
     return {
         f"{v.name}={category}": (records.codes[v.name] == code).astype("uint8")
         for v in records.domain
@@ -183,7 +183,7 @@ GROUPS = (2, 3)
 
 
 def run_7_3(setting: Setting) -> Result:
-    """Compute both amplifications from the plans themselves and compare with the closed forms.
+    """Compute the amplifications of groups and of single items, and compare with the closed forms.
 
     A group of items randomized together over its 2^|G| cells gives each item a marginal channel.
     Applied to the items one by one, these channels are equally accurate for single items.

@@ -1,4 +1,4 @@
-"""Ma figure 5.1: the law of one estimated parameter, by Hinkley, by Taylor expansion, simulated."""
+"""Ma figure 5.1: the law of an estimated parameter, by two approximations and by simulation."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class RatioOfNormals:
     """W = X1 / X2 for normal variables with correlation `rho`, where X2 is almost surely positive.
 
     The density and the normal deviate are Hinkley's (Ma 5.4.1). The text does not define the
-    constant c:
-    it is the quadratic form of the inverse correlation at the means.
+    constant c; here it is the quadratic form of the inverse correlation matrix at the means.
     """
 
     means: tuple[float, float]
@@ -39,7 +38,7 @@ class RatioOfNormals:
 
     @classmethod
     def of_parameter(cls, counts: Tensor, p: float) -> RatioOfNormals:
-        """Return the ratio N^_111 / N^_11 under flips of both variables, with X2 in rows."""
+        """Return the law of N^_111 / N^_11 if both variables are flipped; X2 is in rows."""
         full = covariance(counts, [flips(p)] * 2)
         pair = np.array([[1, 0, 0, 0], [1, 1, 0, 0]])
         (v1, v12), (_, v2) = pair @ full @ pair.T
@@ -75,7 +74,7 @@ class RatioOfNormals:
 
 
 def run_5_1(setting: Setting) -> Result:
-    """Compare both approximations with simulated estimates over both grids."""
+    """Compare both approximations with simulated estimates over p and the count of records."""
     grid = [("a", p, RECORDS_A) for p in P_A] + [("b", P_B, n) for n in RECORDS_B]
     rows = []
     for part, p, records in setting.steps(grid):
@@ -149,9 +148,10 @@ def simulate(p: float, records: int, draws: int, rng: np.random.Generator) -> Te
 
 
 def farthest(ordered: Tensor, cdf: Tensor) -> float:
-    """Return the largest distance of a distribution function from the distribution of a sample.
+    """Return the largest distance between a distribution function and that of a sorted sample.
 
-    Estimates from few records repeat values; the middle of each step counts.
+    Estimates from few records repeat values, so the distance is measured at the middle of each
+    step.
     """
     _, first, times = np.unique(ordered, return_index=True, return_counts=True)
     middle = (first + times / 2) / len(ordered)

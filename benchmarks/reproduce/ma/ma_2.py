@@ -1,4 +1,4 @@
-"""Ma chapter 2: counts of categories (figure 2.2) and of groups of numbers (2.3) from reports."""
+"""Ma chapter 2: estimated counts of categories (figure 2.2) and of groups of numbers (2.3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Z = float(stats.norm.isf(0.025))
 
 
 def estimated(reported: ReportedCounts, plan: Plan) -> dict[str, Tensor]:
-    """Return the counts by moments and by likelihood, each with its standard errors."""
+    """Estimate counts by moments and by likelihood; return both with their standard errors."""
     columns = {}
     for name, estimator in (("moment", "moment"), ("ml", "ml")):
         table = EstimatedMarginals(reported, plan, estimator=estimator).marginal(plan.domain.names)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """Ma chapter 3: the information in a report about a person, and the cost of randomization.
 
-Entropy (figure 3.1), beliefs (3.2), odds ratios (3.3), accuracy against privacy and records (3.4).
+Entropy (figure 3.1), beliefs (3.2), odds ratios (3.3), and accuracy as privacy and the count of
+records vary (3.4).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def channel(scheme: str, p: float) -> Transition:
 
 
 def run_3_1(setting: Setting) -> Result:
-    """Compute H(X | X~) of three schemes under a uniform prior, and their amplifications."""
+    """Compute H(X | X~) under a uniform prior, and the amplification, of three schemes."""
     rows = [
         (scheme, p, conditional_entropy(made))
         for scheme in SCHEMES
@@ -94,7 +95,7 @@ GAMMAS = (1.0, 2.0, 5.0, 10.0, 19.0, 50.0, 100.0)
 
 
 def run_3_2(setting: Setting) -> Result:
-    """Tabulate rho_2* over rho_1 and compare the bound with binary channels that reach it."""
+    """Tabulate the bound rho_2* over rho_1, and compare it with binary channels."""
     priors = np.linspace(0.005, 0.995, 100 if setting.quick else 199)
     table = pd.DataFrame(
         {"gamma": g, "rho_1": prior, "rho_2": Amplification.of_gamma(g).grown(prior)}
@@ -146,7 +147,7 @@ _DELTA_ERROR = 0.1
 
 
 def run_3_3(setting: Setting) -> Result:
-    """Draw, randomize and estimate 2,000 times; every run has its own records and draw keys."""
+    """Draw, randomize and estimate 2,000 times; every run has new records and draw keys."""
     runs = RUNS // 10 if setting.quick else RUNS
     plan = Plan(tuple(Block((numbered(n, 2),), Symmetric.from_probability(2, P)) for n in _NAMES))
     owner = SeededOwner.of("ma-3.3", setting.seed, RECORDS)
@@ -215,16 +216,16 @@ def _odds_claims(
 
 
 def log_odds(counts: Tensor) -> Tensor:
-    """Return ln(n11 n22 / (n12 n21)) of tables (..., 2, 2), or NaN if a count is <= 0."""
+    """Return ln(n11 n22 / (n12 n21)) of tables (..., 2, 2); NaN for a table with a count <= 0."""
     safe = np.where((counts > 0).all(axis=(-2, -1), keepdims=True), counts, np.nan)
     value: Tensor = np.log(safe[..., 0, 0] * safe[..., 1, 1] / (safe[..., 0, 1] * safe[..., 1, 0]))
     return value
 
 
 def predicted_log_odds_se(a: Transition, b: Transition) -> float:
-    """Return the error of the log odds ratio of two independent fair bits through two channels.
+    """Return the standard error of the log odds ratio of two independent randomized fair bits.
 
-    To first order the estimate is a mean over the records of a function of the report.
+    To first order, the estimate is the mean of a function of the reports over the records.
     """
     reported = b.apply(a.apply(_FAIR, 0), 1)
     slopes = np.array([[1.0, -1.0], [-1.0, 1.0]]) / _FAIR
@@ -274,7 +275,7 @@ that does not depend on the count of records keeps divergences comparable.
 
 
 def run_3_4(setting: Setting) -> Result:
-    """Estimate by maximum likelihood over both grids and average the distances."""
+    """Estimate by maximum likelihood at every setting, and average the distances."""
     categorical, numeric = _categorical(setting.part(0.0, 0.5)), _numeric(setting.part(0.5, 1.0))
     return Result(
         {"a": categorical, "b": numeric}, _accuracy_claims(categorical, numeric), _draw_3_4
@@ -304,7 +305,6 @@ def _accuracy_claims(categorical: pd.DataFrame, numeric: pd.DataFrame) -> Iterat
 
 
 def _categorical(setting: Setting) -> pd.DataFrame:
-    """Return the mean divergence per keep-probability and count of records."""
     runs = QUICK_RUNS_A if setting.quick else RUNS_A
     pmf = given.pmf()
     owner = SeededOwner.of("ma-3.4", setting.seed, max(RECORDS_A))
@@ -322,7 +322,6 @@ def _categorical(setting: Setting) -> pd.DataFrame:
 
 
 def _likely(reported: ReportedCounts, plan: Plan) -> Tensor:
-    """Return the counts with the greatest likelihood."""
     observed = reported.table(plan.domain.names).astype(np.float64)
     stratum = Stratum(observed, tuple(block.channel for block in plan.blocks))
     return maximize([stratum]).table * reported.records
@@ -335,7 +334,6 @@ def divergence(pmf: Tensor, counts: Tensor) -> float:
 
 
 def _numeric(setting: Setting) -> pd.DataFrame:
-    """Return the mean L1 distance of densities per keep-probability and count of records."""
     sizes, runs = (RECORDS_B[:3], QUICK_RUNS_B) if setting.quick else (RECORDS_B, RUNS_B)
     owner = SeededOwner.of("ma-3.4 b", setting.seed, max(sizes))
     rows = []

@@ -1,8 +1,9 @@
 """Ma and MaSiv: the estimated parameters of nodes, and their distance from the true ones.
 
-The parameters of one node against p (Ma 5.4); p*, the largest p that keeps an accuracy, against the
-count of records (Ma 5.5); MaSiv's figure 4 shows both, with and without a miner. Conditional
-Kullback-Leibler distances (Ma 5.6.3), in nats, against p (5.7) and the count of records (5.8).
+Figure 5.4 shows the parameters of one node over p. Figure 5.5 shows p*, the largest p that keeps an
+accuracy, over the count of records. MaSiv's figure 4 shows both, with and without a miner. Figures
+5.7 and 5.8 show conditional Kullback-Leibler distances (Ma 5.6.3), in nats, over p and over the
+count of records.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def clean_of(counts: Tensor) -> Tensor:
 
 
 def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
-    """Return errors given the records by combination of parents; the node's axis is the last."""
+    """Return standard errors given the records, by combination of the parents."""
     flip = flips(p)
     matrices = [*[flip] * (counts.ndim - 1), np.eye(2) if exact else flip]
     return parameter_errors(counts, matrices)[..., 0].ravel()
@@ -90,7 +91,7 @@ def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
 def over_runs(
     setting: Setting, label: str, work: Iterable[tuple[str, float]], given: Sequence[object]
 ) -> pd.DataFrame:
-    """Return node D's parameters by setup and p: clean, theoretical, and over ten runs."""
+    """Return node D's clean parameters, theoretical errors and ten runs' results."""
     codes = six_sample(RECORDS, setting.rng(label))
     counts = counted(codes, NODE)
     owner = SeededOwner.of(label, setting.seed, RECORDS)
@@ -174,7 +175,7 @@ def p_star(
     thresholds: Sequence[float],
     readings: Iterable[str],
 ) -> dict[tuple[float, str], float]:
-    """Return p* by threshold and reading: the first p, in steps of 0.01, whose error exceeds c.
+    """Return p*, the first p (in steps of 0.01) whose error exceeds c, by c and by reading.
 
     If the error stays below c up to p = 0.45, p* is 0.45.
     """
@@ -208,9 +209,9 @@ def p_stars(
     thresholds: Sequence[float],
     readings: Sequence[str],
 ) -> pd.DataFrame:
-    """Return p* by setup, count of records, threshold and reading; samples are parts of one sample.
+    """Return p* by setup, count of records, threshold and reading of the definition.
 
-    `labels` names the owner and the stream of the sample.
+    `labels` contains the name of the owner and the name of the sample's random stream.
     """
     codes = six_sample(max(sizes), setting.rng(*labels[1]))
     owner = SeededOwner.of(labels[0], setting.seed, max(sizes))
@@ -262,7 +263,7 @@ THRESHOLD = 0.02
 
 
 def run_masiv_4(setting: Setting) -> Result:
-    """Compute both parts in both setups, with three readings of p*."""
+    """Compute both parts of the figure in both setups, with three readings of p*."""
     levels = LEVELS_4[1::2] if setting.quick else LEVELS_4
     sizes = SIZES_4[:3] if setting.quick else SIZES_4
     parameters = over_runs(
@@ -376,7 +377,7 @@ GOOD = 0.1
 
 
 def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
-    """Return sum_j P(j) KL(P0(. | j) || P1(. | j)): counts give P and P0, `estimate` is P1."""
+    """Return sum_j P(j) KL(P0(. | j) || P1(. | j)): P and P0 from counts, P1 = `estimate`."""
     joint = counts / counts.sum()
     clean = counts / counts.sum(axis=-1, keepdims=True)
     seen = joint > 0
@@ -405,7 +406,7 @@ def measured(
 
 
 def shares(found: Mapping[Any, float], codes: Mapping[str, Codes]) -> tuple[float, str]:
-    """Return the largest ratio of a node's distance to that without parents, and all as text."""
+    """Return the largest ratio of a distance to the one without parents, and all as text."""
     parts = {n: found[n] / ignoring_parents(counted(codes, n)) for n in NODES}
     return max(parts.values()), ", ".join(f"{share:.1%} ({n})" for n, share in parts.items())
 
@@ -416,7 +417,7 @@ LEVELS_5_7 = tuple(round(0.025 * k, 3) for k in range(1, 18))
 
 
 def run_5_7(setting: Setting) -> Result:
-    """Randomize one sample repeatedly at every p and average the distances."""
+    """Randomize one sample repeatedly at every p, and average the distances."""
     codes = six_sample(RECORDS_5_7, setting.rng("ma-5.7"))
     levels = LEVELS_5_7[1::2] if setting.quick else LEVELS_5_7
     runs = QUICK_RUNS_5_7 if setting.quick else RUNS_5_7

@@ -1,6 +1,7 @@
 """Ma figures 5.9 and 5.10, and MaSiv figure 5: structures learned by scores with thresholds.
 
-Links in error and divergence from the true network against p, with and without a miner.
+The figures show the count of wrong links, and the divergence from the true network, over p, with
+and without a miner.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ Scores = Mapping[str, Callable[[float], Scoring]]
 
 
 def compared(setting: Setting, scores: Scores) -> Result:
-    """Learn by the paper's K2 with each threshold, and by our score; compare with the claims."""
+    """Learn structures by the paper's thresholds and by our score; check the paper's claims."""
     rows = learned(setting, scores)
     table = summarized(rows)
     claims = _threshold_claims(rows, table, list(scores))
@@ -185,7 +186,7 @@ _RARE = 0.01
 
 
 def run_masiv_5(setting: Setting) -> Result:
-    """Learn by every score at every p in both setups, and by the strongest on more records."""
+    """Learn by every score at every p in both setups, by the strictest also on more records."""
     runs = QUICK_RUNS_MASIV if setting.quick else RUNS
     every = {**BAYESIAN, **BIC}
     some = {score: every[score] for score in (VARIABLE, STRONGEST)}
@@ -209,8 +210,8 @@ def in_both(
 ) -> pd.DataFrame:
     """Learn structures from new samples; all levels, scores and setups use the same samples.
 
-    `extra` and `missing` compare with the true network, `new` and `lost` with the structure that
-    the same score learns from the records themselves (MaSiv VI).
+    `extra` and `missing` count differences from the true network, `new` and `lost` differences from
+    the structure that the same score learns from the unrandomized records (MaSiv VI).
     """
     truth = network()
     owner = SeededOwner.of(f"masiv-5 {records}", setting.seed, records)
@@ -243,7 +244,7 @@ def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
 def estimates(
     owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float, run: int
 ) -> dict[str, Marginals]:
-    """Return the estimates from which each site learns, by the nodes that it learns."""
+    """Return the estimates of each site, by the names of the nodes that it learns."""
     return {str(one.nodes): one.marginals(owner, codes, run) for one in learners(name, p)}
 
 
@@ -257,7 +258,7 @@ def structure(seen: Mapping[str, Marginals], scoring: Scoring) -> Structure:
 
 
 def with_parameters(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
-    """Return the structure with each site's parameters of its own nodes."""
+    """Return the network in which each site has learned the parameters of its own nodes."""
     tables: dict[str, Tensor] = {}
     for nodes, marginals in seen.items():
         made = fitted(marginals, found)
@@ -369,7 +370,7 @@ def _score_claims(rows: pd.DataFrame, means: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _printed_penalty(setting: Setting) -> Claim:
-    """Check the printed penalty, C* N / 2 per parameter, on unrandomized records."""
+    """Check the penalty printed in the paper, C* N / 2 per parameter, on unrandomized records."""
     exact = _exact(six_sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
     printed = structure({"ABCDEF": exact}, Scoring("bic", c_star=RECORDS / math.log(RECORDS)))
     usual = structure({"ABCDEF": exact}, Scoring("bic"))

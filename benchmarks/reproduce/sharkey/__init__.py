@@ -1,4 +1,4 @@
 """Sharkey et al. (2008): shared decision trees, and a miner's models of their pseudo-data.
 
-Folds, owners and methods are those of `pramana.simulate`.
+The simulations are those of `pramana.simulate`.
 """

@@ -1,6 +1,6 @@
-"""Sharkey's figures 5 and 6: models of pseudo-data against owners, and of one data set.
+"""Sharkey's figures 5 and 6: accuracy for different counts of owners, and for kinds of models.
 
-Figure 7 shares the simulations of the paper's tables, one row each.
+Figure 7 uses this module's functions that run simulations of the paper's tables.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FILES = tuple(source.file for source in SOURCES.values())
 
 
 def table_of(setting: Setting, name: str) -> SharingTable:
-    """Return one of the paper's tables. Raises OptionError: the file is missing."""
+    """Return one of the paper's tables. Raises OptionError if the file is missing."""
     source = SOURCES[name]
     table = read_sharing_table(setting.file(source.file), source.target)
     limits = [source.most or table.records.records, table.records.records]
@@ -64,8 +64,9 @@ class Cell:
         table: the name of its table.
         curve: the name of its curve.
         options: the options of the simulation.
-        group: consecutive cells of one group share the owners' trees.
-        way: the function that returns the model of a fold, if the method does not.
+        group: consecutive cells with the same group use the same trees of the owners.
+        way: the function that returns the model of a fold, if it is not that of the options'
+            method.
     """
 
     table: str
@@ -76,7 +77,7 @@ class Cell:
 
 
 def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return a row for each cell: its accuracies with their deviations over the folds."""
+    """Run the simulations; return a row for each, with mean and deviation over the folds."""
     rows = []
     tables = {name: table_of(setting, name) for name in dict.fromkeys(c.table for c in cells)}
     folds = QUICK_FOLDS if setting.quick else FOLDS
@@ -120,7 +121,7 @@ def percent(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def baselines(axis: Axes, found: pd.DataFrame) -> None:
-    """Draw the accuracies of a model of all records and of the most frequent class as levels."""
+    """Draw lines at the accuracies of a model of all records and of the most frequent class."""
     for column, colour, dash, label in (
         ("basis_accuracy", plots.BLACK, "-", "BASIS: all records"),
         ("majority", plots.GREY, "--", "most frequent class"),
@@ -249,7 +250,7 @@ ALIKE = 2.0
 
 
 def run_6(setting: Setting) -> Result:
-    """Simulate each model of each method's pseudo-data."""
+    """Simulate each kind of model on the pseudo-data of each method."""
     found = run_cells(
         setting,
         [

@@ -1,8 +1,8 @@
 """Sharkey's figure 7: shared trees compared with l-diverse records, at every requirement.
 
 The baseline is full-domain generalization (section 4.2) of all training records by one publisher. A
-file has the levels at which anjana published two of the ten folds; they are checked on the current
-records.
+file lists the levels of generalization that the library anjana chose for two of the ten folds; they
+are checked on the current records.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Publisher:
         return TreeSchema(schema.target, attributes), MixedTable(tuple(columns), table.records)
 
     def choose(self, kept: PreparedTable, fold: Fold, required: Requirement) -> Levels | None:
-        """Return the most frequent levels at which the training records meet a requirement."""
+        """Return the most frequent levels that meet a requirement on the training records."""
         chosen = [levels for levels in self.levels[label(required)] if levels is not None]
         for levels in sorted(chosen, key=lambda levels: -chosen.count(levels)):
             schema, records = self.generalized(
@@ -105,7 +105,7 @@ class Publisher:
         return None
 
     def way(self, kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-        """Return the model of the published training records; without a publication, of none."""
+        """Return the model of the published training records; empty if nothing can be published."""
         levels = self.choose(kept, fold, options.requirement)
         if levels is None:
             return FoldModels((), refused=options.owners)
@@ -136,10 +136,10 @@ def meets(counts: Floats, required: Requirement) -> bool:
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A model of a published table; records to classify are generalized in the same way.
+    """A model learned from a published table; it generalizes records before it classifies them.
 
-    The paper does not describe how such a model classifies test records; without generalization
-    they would have values unknown to the model.
+    The paper does not describe how such a model classifies test records. Without generalization,
+    these records would have values that the model does not know.
     """
 
     publisher: Publisher
@@ -149,11 +149,9 @@ class PublishedModel:
 
     @property
     def kind(self) -> str:
-        """The kind of the model."""
         return self.model.kind
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records."""
         return self.model.predict(self._at_levels(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
@@ -201,7 +199,7 @@ def named(required: Requirement) -> str:
 
 
 def ways(required: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each curve's name and options under a requirement by the exact counts."""
+    """Yield each curve's name and options under a requirement."""
     hits = Requirement(c=required.c, l=required.l, exact=False)
     yield LD, {"method": "pooled", "requirement": required}
     yield PRUNED, {"method": "pgen", "requirement": hits, "counts": "propagated",
@@ -215,7 +213,7 @@ def ways(required: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def run_7(setting: Setting) -> Result:
-    """Simulate every way under every requirement."""
+    """Simulate every way to protect the records under every requirement."""
     chosen = REQUIREMENTS[::3] if setting.quick else REQUIREMENTS
     more = {} if setting.quick else {"folds": FOLDS}
     cells = [

@@ -1,4 +1,4 @@
-"""The caller of a request and its view of the store; invisible objects count as missing."""
+"""The sender of a request, and the objects that it sees. Invisible objects count as missing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Caller:
         return self.sees_study(study) and (mine or self.role in STAFF)
 
     def view_release(self, release: Release) -> Release:
-        """Return this caller's view of a release. A fingerprint would help to guess a secret."""
+        """Return this caller's view of a release. Only its owner sees the linkage fingerprint."""
         return release if self.role == OWNER else release.model_copy(update={"linkage": None})
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
@@ -64,8 +64,8 @@ class Caller:
     def visible_jobs(self, query: Select[Any]) -> Select[Any]:
         """Restrict a query to the jobs that this caller may see.
 
-        A job that can run on non-identical records reveals to an owner, who published one person's
-        record, whether other owners have that person.
+        An owner sees only jobs on identical records. A job on other records shows whether other
+        owners have a given person, because the owner could publish that person's record alone.
         """
         if self.role in STAFF:
             return query
@@ -74,7 +74,7 @@ class Caller:
         return query.where(JobRow.records == "identical")
 
     def view_inconsistent(self, session: Session, found: dict[str, float]) -> dict[str, float]:
-        """Return the inconsistent releases that this caller may see; an owner sees its own."""
+        """Return the inconsistent releases that this caller may see; an owner sees only its own."""
         if self.role != OWNER or not found:
             return found
         query = select(ReleaseRow).where(ReleaseRow.id.in_(found))
@@ -108,7 +108,7 @@ class Caller:
 
 
 SESSION = "session"
-"""The authorization scheme under which pages pass on a session's cookie."""
+"""The authorization scheme under which a page passes on the cookie of a session."""
 
 
 def valid_token(session: Session, header: str | None, now: datetime) -> KnownToken:
@@ -138,7 +138,7 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
 
 
 def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | None) -> None:
-    """Store the use of a token and of a session, at intervals, so that most reads write nothing."""
+    """Store the use of a token and of a session, but not at every request."""
     settings = services.settings.tokens
     used = row.last_used
     fresh = used is not None and (now - used).total_seconds() < settings.noted_seconds

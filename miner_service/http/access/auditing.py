@@ -1,7 +1,7 @@
 """The audit log: caller, action and outcome of a request, written before the response.
 
-Logged are changes, permission errors, and models that were read, but never headers, bodies or
-queries. Unknown callers get one line per minute and action.
+The log has changes, permission errors, and the reading of models, but never headers, bodies or
+query strings. Unknown callers get one line per minute and action.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _A_MINUTE = timedelta(minutes=1)
 _OF_MODELS = ("/v1/models/", "/pages/models/")
 """Prefixes of the addresses of models and their forms."""
 _ASKS_NOTHING = ("sign_out",)
-"""Routes that treat unknown and known callers alike."""
+"""Routes for which it does not matter whether the caller is known."""
 
 
 class AuditMiddleware:
-    """Rejects changes if the log has no space for a line; writes each line before the response."""
+    """Writes each line before the response; rejects changes if the disk has no space for it."""
 
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app
@@ -74,7 +74,7 @@ class AuditMiddleware:
             raise
 
     async def _note(self, scope: Scope, status: int) -> None:
-        """Write the log line of a request, if it needs one. Raises PramanaError."""
+        """Write the line of a request that must be logged. Raises PramanaError."""
         action = getattr(scope.get("endpoint"), "__name__", None)
         if action is None:
             return  # an unknown route does not access the store
@@ -104,13 +104,13 @@ class AuditMiddleware:
 
 
 class _UnknownCallers:
-    """Counts rejected or fruitless requests of unknown callers, by action."""
+    """Counts unsuccessful requests of unknown callers, by action."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
 
     def count(self, action: str, now: datetime) -> int | None:
-        """Return the count of unlogged requests before this one; None if this one is unlogged."""
+        """Return how many requests since the last line had none; None if this one gets none."""
         noted, unnoted = self._last.get(action, (None, 0))
         if noted is not None and now - noted < _A_MINUTE:
             self._last[action] = noted, unnoted + 1

@@ -21,12 +21,10 @@ DEFAULT_PAGE = 100
 _QUERY_OF = {
     "paging": {"limit", "cursor"},
 }
-"""Query parameters of the dependencies, by the endpoints' parameter names."""
+"""Query parameters that the dependencies read, by the names of the endpoints' arguments."""
 
 
 def _of_app(name: str) -> Callable[[Request], Awaitable[Any]]:
-    """Return a dependency that reads an attribute of the application's state."""
-
     async def found(request: Request) -> Any:
         return getattr(request.app.state, name)
 

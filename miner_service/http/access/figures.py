@@ -1,4 +1,4 @@
-"""Figures for monitoring: requests of this process, and jobs, workers and disk at read time."""
+"""Metrics for monitoring: counts of this process's requests, and the state of jobs and the disk."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from pramana_core.errors import NotReady
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 _SECONDS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
-"""Upper limits of the histogram's classes."""
+"""Upper limits, in seconds, of the histogram's classes."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 
 
 @dataclass(frozen=True)
 class Queue:
-    """Jobs of all studies by state, the age of the oldest queued job, and the count of workers."""
+    """Jobs of all studies by state, the longest wait in seconds, and the count of workers."""
 
     jobs: dict[str, int]
     oldest_seconds: float
@@ -61,7 +61,7 @@ class Queue:
 
 
 class Figures:
-    """Counts requests of this process, and collects the other figures on demand."""
+    """Counts the requests of this process, and collects the other metrics when they are read."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -83,7 +83,7 @@ class Figures:
         self.registry.register(self)
 
     def text(self) -> bytes:
-        """Return all figures in the format of Prometheus."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -98,11 +98,11 @@ class Figures:
             self._problems.labels(code).inc()
 
     def describe(self) -> list[Any]:
-        """Return nothing, so that registration does not read the store."""
+        """Return nothing, because a description would read the store at registration."""
         return []
 
     def collect(self) -> Iterator[Any]:
-        """Yield the figures of store and disk; without a store, those of the disk."""
+        """Yield the metrics of the store and the disk; without a database, only the disk's."""
         up = 1.0
         try:
             with self._services.database.read() as session:

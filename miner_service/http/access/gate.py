@@ -1,6 +1,6 @@
-"""Admission of a request: the token, its rate and permissions, then the body, within limits.
+"""Admission of a request: its token, the rate limit and its permissions, and then its body.
 
-No body is read from an unknown sender or for a forbidden request.
+The body of an unknown sender or of a forbidden request is not read.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from miner_service.services import Services
 from pramana_core.errors import LimitExceeded
 
 OPEN_BODY = 4096
-"""Maximum body, in bytes, of a request without a token; it suffices for a secret."""
+"""Maximum bytes of the body of a request without a token, such as one with a secret."""
 
 UNANNOUNCED_BODY = 1 << 20
-"""Maximum JSON body, in bytes, of a chunked request without a stated length."""
+"""Maximum bytes of a JSON body whose length is not stated (a chunked request)."""
 
 _SMALL = 64 * 1024
-"""Bodies of up to this size do not count against limits on bodies in flight."""
+"""Bodies of up to this many bytes do not count against the limits on concurrent bodies."""
 
 LEAST_RATE = 16 * 1024
-"""Minimum average bytes per second of a body after `body_seconds`."""
+"""Minimum average rate of a body, in bytes per second, after `body_seconds`."""
 
 _MEMORY = 48 << 20
-"""Maximum bytes of large JSON bodies of all senders in memory at once."""
+"""Maximum bytes of memory for the large JSON bodies of all senders together."""
 
 _LARGE_AT_ONCE = 2
-"""Maximum large JSON bodies parsed at once, because their objects need more memory."""
+"""Maximum large JSON bodies that are parsed at once, because parsed bodies need more memory."""
 
 _BLOCK = 512 * 1024
-"""Buffer size, in bytes, for writing a part."""
+"""Size, in bytes, of the buffer for writing a part."""
 
 _TOO_SLOW = 408
 
@@ -50,7 +50,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Gate:
-    """The state shared by all requests: rates, bodies in flight, and their memory."""
+    """The state that all requests share: rates, concurrent bodies, and their memory."""
 
     def __init__(self, services: Services, now: Callable[[], float] = time.monotonic) -> None:
         web = services.settings.web
@@ -96,7 +96,6 @@ class Gate:
                 return await handler(whole)
 
     async def _read_body(self, request: Request, limit: int) -> Request:
-        """Read the body of a request and return the request with it."""
         body, given = bytearray(), False  # A list of tiny pieces would need more memory.
         async for piece in self.chunks(request, limit, "JSON body"):
             body += piece
@@ -150,7 +149,7 @@ def too_long(what: str, limit: int) -> LimitExceeded:
 
 @dataclass
 class SpooledBody:
-    """The written part of a body: its size in bytes and its SHA-256."""
+    """The part of a body that was already written: its size in bytes and its SHA-256."""
 
     file: BinaryIO | None
     size: int = 0
@@ -165,7 +164,7 @@ class SpooledBody:
 
 
 async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> SpooledBody:
-    """Hash chunks and write them to a file, if given, with a bounded buffer."""
+    """Hash chunks and write them to a file (if given) through a buffer of fixed size."""
     spooled, block = SpooledBody(file), bytearray()
     async for chunk in chunks:
         block += chunk

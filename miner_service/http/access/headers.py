@@ -1,4 +1,4 @@
-"""The headers of every response, its count in the figures, and its line in the log."""
+"""The headers, the count in the metrics, and the log line of every response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER
 log = logging.getLogger("miner_service.http.access")
 
 REQUEST_HEADER = "Request-Id"
-"""The header of a response with the id that its lines in the log and audit log have."""
+"""The response header with the id that identifies the request in the log and the audit log."""
 
 _LEVELS = {
     401: logging.WARNING,
@@ -32,7 +32,7 @@ _OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class AnswerHeaders:
-    """Adds headers to every response, counts and logs it, and rejects other protocol versions."""
+    """Adds headers to responses, counts and logs them, and rejects other protocol versions."""
 
     def __init__(self, app: ASGIApp, *, figures: Figures) -> None:
         self._app = app
@@ -75,7 +75,6 @@ class AnswerHeaders:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Write a request's line at the start of its response."""
     state, route = scope["state"], getattr(scope.get("endpoint"), "__name__", None)
     caller = state.get("caller")
     fields = {

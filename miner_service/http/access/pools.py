@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Pool:
-    """At most `threads` threads. Further work waits in order, for at most `patience` seconds."""
+    """A pool of at most `threads` threads. Other work waits, at most `patience` seconds."""
 
     def __init__(self, name: str, threads: int, patience: float | None = None) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -26,7 +26,7 @@ class Pool:
         self._patience = patience
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run work in a thread and return its result. Raises NotReady after a long wait."""
+        """Run work in a thread and return its result. Raises NotReady if it waited too long."""
         try:
             async with asyncio.timeout(self._patience):
                 await self._free.acquire()
@@ -43,13 +43,13 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Let the threads end after their work."""
+        """Let the threads end after their current work."""
         self._threads.shutdown(wait=False)
 
 
 @dataclass(frozen=True)
 class Pools:
-    """A service's thread pools: for tokens, incoming bodies, parts, releases, and readiness."""
+    """A service's thread pools: for tokens, bodies, parts, releases, and readiness."""
 
     entering: Pool = field(default_factory=lambda: Pool("entering", 4, _PATIENCE))
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))
@@ -58,6 +58,6 @@ class Pools:
     probing: Pool = field(default_factory=lambda: Pool("probing", 8))
 
     def close(self) -> None:
-        """Let all threads end after their work."""
+        """Let all threads end after their current work."""
         for pool in (self.entering, self.writing, self.storing, self.sealing, self.probing):
             pool.close()

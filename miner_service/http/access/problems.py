@@ -1,4 +1,4 @@
-"""Conversion of every error into a problem document, without content of the request."""
+"""Conversion of every error into a problem document, without any content of the request."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _KINDS = (PramanaError, RequestValidationError, HTTPException, ClientDisconnect,
 
 
 def problem_of_failure(error: Exception, instance: str | None = None) -> ProblemDetail:
-    """Return the problem document for an exception; it hides details of unexpected ones."""
+    """Return the problem document for an exception; details of unexpected ones are hidden."""
     match error:
         case PramanaError():
             return problem_of(error, instance)
@@ -75,7 +75,7 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
 
 
 def failure_response(error: Exception, scope: Scope) -> Response:
-    """Return the response to a failed request; note its code and reason for figures and log."""
+    """Return the response to a failed request; note its code and reason for metrics and log."""
     state = scope.setdefault("state", {})
     request = state.get("request_id")
     document = problem_of_failure(error, instance=scope["path"])
@@ -91,7 +91,7 @@ def failure_response(error: Exception, scope: Scope) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of an application a problem document."""
+    """Make an application return every error as a problem document."""
     for kind in _KINDS:
         app.add_exception_handler(kind, _handle)
 
@@ -115,7 +115,9 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def found_before(model: type, why: str = "It already existed.") -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of a route that creates an object or finds an existing one."""
+    """Return the OpenAPI description of status 200, for a route that may find an existing
+    object.
+    """
     return {200: {"model": model, "description": why}}
 
 
@@ -127,7 +129,7 @@ def say_made(response: Response, new: bool, location: str | None = None) -> None
 
 
 def methods_at(request: Request) -> str:
-    """Return all methods that routes accept at a request's address, sorted."""
+    """Return all methods that routes at a request's address accept, sorted."""
     taken: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
         if route.path_regex.fullmatch(request.url.path):
@@ -144,7 +146,7 @@ async def _handle(request: Request, error: Exception) -> Response:
 
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
-    """Return the wrong fields and the reasons, without their values."""
+    """Return the invalid fields and the reasons, without the values of the fields."""
     every = list(errors)
     found = [(_place(error, sent), _reason(error)) for error in every[:_MOST_FIELDS]]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
@@ -153,7 +155,7 @@ def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> str:
-    """Return an error's location by the sent fields, without steps for a kind of message."""
+    """Return the path of an invalid field as sent, without the names of alternative messages."""
     location, steps = error["loc"], list[Any]()
     for step in location:
         at_place = isinstance(sent, list) and isinstance(step, int) and step < len(sent)

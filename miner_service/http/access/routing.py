@@ -55,7 +55,8 @@ def enter(
 ) -> tuple[Caller, PramanaError | None]:
     """Identify the sender of a request by its `Authorization` header, and apply a rule.
 
-    Return the caller and the error, if any: rejected requests count, too. Raises Unauthenticated.
+    Return the caller and the error, if any: a rejected request also counts against the caller's
+    rate. Raises Unauthenticated.
     """
     now = services.now()
     with services.database.read() as session:
@@ -75,7 +76,7 @@ def enter(
 def require_rule(
     session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
 ) -> None:
-    """Check that a rule admits a caller, for the named objects. Raises NotFound, Forbidden."""
+    """Check that a rule admits a caller to the objects in the path. Raises NotFound, Forbidden."""
     visible = _VISIBLE.get(rule.scope)
     if visible is not None:
         what = rule.scope.value
@@ -87,7 +88,7 @@ def require_rule(
 
 
 class RuledRoute(APIRoute):
-    """A route that checks its rule first; all routes but `put_part` have JSON bodies."""
+    """A route that checks its rule first. Every route except `put_part` has a JSON body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler that checks the rule."""
@@ -115,7 +116,7 @@ class RuledRoute(APIRoute):
 
 
 class RuledRouter(APIRouter):
-    """A router whose routes check and document their rules in the access table."""
+    """A router whose routes check their rules, and state them in their descriptions."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(route_class=RuledRoute, **options)
@@ -131,7 +132,7 @@ class RuledRouter(APIRouter):
 
 
 def require_ruled(routes: Iterable[BaseRoute]) -> None:
-    """Check that routes and rules match. Raises TypeError."""
+    """Check that each route has a rule and each rule a route. Raises TypeError."""
     found = list(iter_route_contexts(list(routes)))
     for route in found:
         if not isinstance(route.route, RuledRoute):

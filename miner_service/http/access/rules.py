@@ -1,4 +1,4 @@
-"""The table of access rules: roles and scope of each route. The scope is checked first."""
+"""The access rules: for each route its scope, which is checked first, and its roles."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
 
 class Scope(Enum):
-    """The kind of object that a caller must be able to see; the value is its path parameter."""
+    """The kind of object that a caller must be allowed to see; the value is its path parameter."""
 
     OPEN = "open"
-    """No object; no token is needed."""
+    """No object, and no token is needed."""
     TOKENS_OWN = "own"
-    """No object; any token suffices, and the response is restricted to the token's view."""
+    """No object: any token suffices, and the response has only the data that this token may see."""
     STUDY = "study"
     INVITATION = "invitation"
     RELEASE = "release"
@@ -42,14 +42,14 @@ _OF = {
 
 @dataclass(frozen=True)
 class Rule:
-    """The roles that may use a route, and the scope."""
+    """The roles that may use a route, and the scope of the route."""
 
     roles: tuple[str, ...]
     scope: Scope
 
     @property
     def description(self) -> str:
-        """The rule as a sentence for the description of the route."""
+        """The rule as a sentence for the route's description."""
         if self.scope is Scope.OPEN:
             return "No token is needed."
         return f"Roles: {', '.join(self.roles)}{_OF[self.scope]}."
@@ -112,10 +112,10 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_dashboard": _ALL,
     }
 )
-"""The rule of each route, by its function's name. A page has the rule of its content."""
+"""The rule of each route, by the name of the route's function. A page has its content's rule."""
 
 OPEN_PAGES = frozenset({"show_start", "show_sign_in", "sign_in", "sign_out", "read_static"})
-"""Pages that need no token: signing in and out, and static files."""
+"""Pages that need no token: pages for signing in and out, and static files."""
 
 
 def rule_of(route: str) -> Rule:

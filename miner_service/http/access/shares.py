@@ -1,4 +1,4 @@
-"""Limits per sender: requests over time, and concurrent bodies."""
+"""Limits for each sender: requests over time, and concurrent bodies."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from dataclasses import dataclass, field
 from pramana_core.errors import TooManyRequests
 
 BURST_SECONDS = 10
-"""An idle sender may send the requests of this many seconds at once."""
+"""A sender that was idle may send as many requests at once as are allowed in these seconds."""
 
 _MOST_KEPT = 4096
-"""Above this count of senders, those with a full bucket are dropped."""
+"""Maximum senders before the senders with a full bucket are forgotten."""
 
 Now = Callable[[], float]
 
 
 @dataclass
 class Buckets:
-    """A token bucket of requests per sender, refilled at a common rate."""
+    """A token bucket of requests for each sender. All buckets are refilled at the same rate."""
 
     per_second: float
     now: Now
     _spent: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Per sender: the amount missing in its bucket, and the time of that amount."""
+    """For each sender, the missing requests in its bucket and the time of that count."""
 
     def take(self, sender: str) -> float:
-        """Take one request. Return 0, or the seconds until the next attempt can succeed."""
+        """Take one request from a bucket. Return 0, or the seconds until a request can be taken."""
         now, most = self.now(), max(1.0, self.per_second * BURST_SECONDS)
         missing = self._missing(sender, now)
         if missing + 1 > most:
@@ -47,7 +47,7 @@ class Buckets:
 
 @dataclass
 class InFlight:
-    """Concurrent bodies by token: at most `bodies`, with `size` bytes in total."""
+    """Concurrent bodies of each token: at most `bodies`, with at most `size` bytes in total."""
 
     bodies: int
     size: int
@@ -76,7 +76,7 @@ class InFlight:
 
 
 def slow_down(message: str, where: str, seconds: float, remedy: str) -> TooManyRequests:
-    """Return the error for a sender that may try again after some seconds."""
+    """Return the error for a sender that must wait some seconds."""
     error = TooManyRequests(message, where=where, remedy=remedy)
     error.retry_seconds = max(1, math.ceil(seconds))
     return error

@@ -1,4 +1,4 @@
-"""The endpoints of the REST API; pages and commands also call their functions.
+"""The endpoints of the REST API. Pages and commands also call their functions.
 
-Permissions, limits and bodies are handled in `access`.
+`access` handles permissions, limits and bodies.
 """

@@ -1,4 +1,4 @@
-"""Liveness, readiness and figures of the service."""
+"""Liveness, readiness and metrics of the service."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def read_health() -> Health:
 
 
 ANSWER_SECONDS = 4.0
-"""A part that needs longer to respond counts as unavailable."""
+"""Seconds after which a part that does not respond counts as unavailable."""
 
 
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
@@ -100,7 +100,7 @@ async def require_all(
     },
 )
 def read_metrics(request: Request) -> Response:
-    """Read the figures of this process in Prometheus format, without data of any study."""
+    """Read the metrics of this process in Prometheus format, without data of any study."""
     figures: Figures = request.app.state.figures
     return Response(figures.text(), media_type=MEDIA_TYPE)
 

@@ -16,8 +16,9 @@ from miner_service.http.access.deps import (
 from miner_service.http.access.problems import RETRY_SECONDS, found_before
 from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs import creating as jobs
-from miner_service.store.jobs import UNFINISHED, find_job, job_message, last_lines
+from miner_service.store.jobs import find_job, job_message, last_lines
 from miner_service.store.paging import page_of
+from miner_service.store.queue import UNFINISHED
 from miner_service.store.schema import JobRow
 from pramana_core.wire.base import Page
 from pramana_core.wire.jobs import Job, JobCreate, JobName

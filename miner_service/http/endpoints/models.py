@@ -55,7 +55,7 @@ def read_model_form(
 
 
 def written_as(services: Services, caller: Caller, model: str, form: str) -> str:
-    """Return a model in a form of its kind. Raises NotFound."""
+    """Return a model as text in one of the forms that its kind offers. Raises NotFound."""
     seen = visible_model(services, caller, model)
     views = MODEL_KINDS[seen.kind].views
     if form not in views:

@@ -141,7 +141,7 @@ async def put_part(
 async def _receive(
     services: Services, expected: receiving.ExpectedPart, chunks: AsyncIterator[bytes], pools: Pools
 ) -> AsyncIterator[receiving.ReceivedPart]:
-    """Receive a part into a temporary file that is always removed, or only hash it."""
+    """Receive a part into a temporary file, which is always removed, or only compute its hash."""
     if expected.stored:
         came = await spool(chunks, None, pools.writing)
         yield receiving.ReceivedPart(None, came.size, came.digest.digest())

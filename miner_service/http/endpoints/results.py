@@ -1,4 +1,4 @@
-"""The state of a study: its alignment and the dashboard."""
+"""The state of a study for a caller: its alignment and the dashboard."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def models_of(session: Session, caller: Caller, study: str, paging: Paging) -> P
 
 
 def visible_models(session: Session, caller: Caller, study: str, among: Sequence[str]) -> list[str]:
-    """Return those of some models of a study that a caller may see, in their order."""
+    """Return the ids in `among` of models that a caller may see, in the same order."""
     query = _models(caller, study).where(ModelRow.id.in_(among))
     known = {row.id for row in session.scalars(query)}
     return [model for model in dict.fromkeys(among) if model in known]

@@ -46,7 +46,9 @@ _A_DAY = 24 * 3600
 
 @dataclass(frozen=True)
 class Visit:
-    """A browser's cookie. Each form has a word derived from it, which prevents forged requests."""
+    """A browser's cookie, and a word derived from it, without which forms are rejected as
+    forged.
+    """
 
     cookie: str
     signed_in: bool
@@ -54,11 +56,11 @@ class Visit:
 
     @property
     def word(self) -> str:
-        """The word in every form of this visit."""
+        """The word that every form of this visit contains."""
         return form_word(self.key, self.cookie)
 
     def require(self, word: str) -> None:
-        """Check the word of a form. Raises Forbidden for a form of another visit."""
+        """Check the word of a submitted form. Raises Forbidden if it belongs to another visit."""
         require_word(self.key, self.cookie, word)
 
 
@@ -80,7 +82,7 @@ async def show_sign_in(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Response:
-    """Begin a session with a token, or with an access file, and redirect to its study."""
+    """Begin a session with a token, or with an access file. Redirect to the file's study."""
     try:
         token, study = _token_and_study(sent.text("token"))
         caller = await _name_caller(request, services, f"Bearer {token}")
@@ -103,7 +105,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
 
 @router.post("/sign-out")
 async def sign_out(request: Request, services: ServicesDep, _sent: SentDep) -> Response:
-    """End the session of a cookie."""
+    """End the session of the request's cookie."""
     visit: Visit = request.state.visit
 
     def end() -> None:
@@ -131,7 +133,7 @@ async def read_static(name: str) -> Response:
 
 
 def _token_and_study(text: str) -> tuple[str, str]:
-    """Return a token, and the path of the study if the text is an access file."""
+    """Return a token, and the path of its study if the text is an access file."""
     if not text.startswith("{"):
         return text, ""
     try:
@@ -144,7 +146,7 @@ def _token_and_study(text: str) -> tuple[str, str]:
 
 
 async def _name_caller(request: Request, services: Services, header: str) -> Caller:
-    """Return the sender of a token, also for the audit log. Raises Unauthenticated."""
+    """Return a token's holder, and set it for the audit log. Raises Unauthenticated."""
 
     def look() -> Caller:
         with services.database.read() as session:
@@ -157,7 +159,6 @@ async def _name_caller(request: Request, services: Services, header: str) -> Cal
 
 
 def _form(request: Request, *, then: str, notice: str, status: int = 200) -> Response:
-    """Return the form for signing in, with its cookie."""
     visit: Visit = request.state.visit
     if not visit.cookie:
         visit = Visit(secrets.token_urlsafe(16), signed_in=False, key=visit.key)
@@ -173,13 +174,13 @@ def _form(request: Request, *, then: str, notice: str, status: int = 200) -> Res
 
 
 def _own_address(address: str) -> str:
-    """Return an address if it is a page of this service, else ""."""
+    """Return an address if it is a page of this service, otherwise ""."""
     plain = address.startswith(f"{ROOT}/") and address.isprintable() and "\\" not in address
     return address if plain and "//" not in address else ""
 
 
 class Visitors:
-    """Middleware of pages: puts a session's cookie into the `Authorization` header."""
+    """Middleware of pages: moves the cookie of a session into the `Authorization` header."""
 
     def __init__(self, app: ASGIApp, *, services: Services) -> None:
         self._app = app
@@ -215,7 +216,7 @@ class _AsPage:
         self._body = b""
 
     async def send(self, message: Message) -> None:
-        """Pass on a response; collect a problem document until it is complete."""
+        """Pass on a response. A problem document is collected first until it is complete."""
         if message["type"] == "http.response.start":
             kind = MutableHeaders(raw=message["headers"]).get("content-type", "")
             if kind == PROBLEM_MEDIA_TYPE:

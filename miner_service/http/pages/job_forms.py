@@ -27,16 +27,16 @@ from pramana_core.wire.release_kinds import KINDS
 Schema = Mapping[str, Any]
 
 _LISTS = frozenset({"variables", "attributes", "features"})
-"""Fields with several variables of the study."""
+"""Fields that list several variables of the study."""
 
 _FIRST = ("target", "structure", *sorted(_LISTS), "minimum_support", "model", "method", "records")
-"""Fields shown first, in this order; the others have good defaults and are folded."""
+"""Fields shown first, in this order. The other fields have good defaults and are folded away."""
 
 _NOT_ASKED = frozenset({"search.order", "items", "numeric"})
-"""Fields available only in REST and Python."""
+"""Fields that only the REST API and Python offer."""
 
 _SETTLED = frozenset({"estimator", "order"})
-"""Fields that the miner chooses if a job omits them."""
+"""Fields that the miner fills if a job omits them."""
 
 _SENSIBLE = {"minimum_support": "0.1"}
 """Initial values of fields without a default."""
@@ -64,15 +64,15 @@ _LABELS = {
     ("method", "votes"): "votes of the trees",
     ("method", "product"): "all trees combined into one",
 }
-"""Labels of options, by the last part of the field's name, where option names do not suffice."""
+"""Labels of options whose names are not clear enough, by the last part of the field's name."""
 
 ARROW = "->"
-"""Separates parent and child in the line of a link."""
+"""The text between parent and child in the line of a link."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """A field of a form; an emptied `nullable` field means null."""
+    """A field of a form. An empty `nullable` field means null."""
 
     name: str
     kind: str
@@ -102,7 +102,7 @@ class Input:
 
     @property
     def place(self) -> int | None:
-        """The position among the fields shown first; None for a folded field."""
+        """The position among the fields shown first; None for a field that is folded away."""
         if self.name in _FIRST:
             return _FIRST.index(self.name)
         return len(_FIRST) if self.required else None
@@ -113,7 +113,7 @@ class Input:
         return self.place is not None
 
     def read(self, sent: SentForm, variables: Iterable[str]) -> dict[str, Any]:
-        """Return the field's value by its name; {} for an empty field. Raises InputError."""
+        """Return the field's value under its name; {} for an empty field. Raises InputError."""
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):
@@ -139,12 +139,12 @@ class Input:
 
 
 def _checked_values(sent: SentForm, name: str) -> list[str]:
-    """Return the checked values; typed names are split into lines."""
+    """Return the names that are ticked or typed. Typed names have one line each."""
     return [one for text in sent.every(name) for one in text.splitlines() if one.strip()]
 
 
 def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]:
-    """Return every node with its parents, from a line per link."""
+    """Return every node with its parents, from lines of one link each."""
     found: dict[str, list[str]] = {node: [] for node in variables}
     for line in filter(None, map(str.strip, text.splitlines())):
         parent, child = _split_link(line, variables, name)
@@ -154,7 +154,7 @@ def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]
 
 
 def _groups(text: str, where: str) -> dict[str, list[str]]:
-    """Return each group with its members, from a line for each member."""
+    """Return every group with its members, from lines of one member each."""
     found: dict[str, list[str]] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         member, arrow, group = (part.strip() for part in line.rpartition(ARROW))
@@ -169,7 +169,7 @@ def _groups(text: str, where: str) -> dict[str, list[str]]:
 
 
 def _split_link(line: str, variables: list[str], where: str) -> tuple[str, str]:
-    """Return the ends of a link. Names may contain arrows, so the parent must be a known one."""
+    """Return the ends of a link. Names may contain arrows, so the parent must be a known name."""
     places = [at for at in range(len(line)) if line.startswith(ARROW, at)]
     ends = [(line[:at].strip(), line[at + len(ARROW) :].strip()) for at in places]
     known = [pair for pair in ends if pair[0] in variables and pair[1]]
@@ -183,7 +183,7 @@ def _split_link(line: str, variables: list[str], where: str) -> tuple[str, str]:
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:
-    """Return the fields of a specification's schema, fields shown first at the beginning."""
+    """Return the fields of a specification's schema. The fields shown first come first."""
     found = list(_inputs(schema, schema.get("$defs", {}), ""))
     shown = sorted((one for one in found if one.first), key=lambda one: one.place or 0)
     return (*shown, *(one for one in found if not one.first))
@@ -250,7 +250,7 @@ def _kind(name: str, schema: Schema) -> str:
 
 @dataclass(frozen=True)
 class JobForm:
-    """The form of a kind of job."""
+    """The form for a kind of job."""
 
     kind: str
     help: str
@@ -288,8 +288,11 @@ class JobForm:
     def remedied(
         self, fields: Mapping[str, list[str]], remedy: str | None
     ) -> list[tuple[str, str]]:
-        """Return the changes of choices that a remedy suggests, each as a label and as the form's
-        query with all fields. Without a suggestion, one entry has no label and no change."""
+        """Return the combinations of choices that a remedy suggests.
+
+        Each is a label and the form's query string with all fields. Without a suggestion, the only
+        label is empty and the fields are unchanged.
+        """
         quoted = re.findall(r"[\"']([\w-]+)[\"']", remedy or "")
         named = [
             [(one, option) for option in quoted if option in one.options]
@@ -306,7 +309,6 @@ class JobForm:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return a field's texts for a value of a specification."""
     if isinstance(value, bool) or value is None:
         return ["on" if value else ""]
     if isinstance(value, dict):

@@ -13,8 +13,8 @@ from miner_service.http.endpoints import jobs, results
 from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
 from miner_service.http.pages.rendering import NewestDep, SentDep, page, read_message
 from miner_service.services import Services
-from miner_service.store.jobs import UNFINISHED
 from miner_service.store.people import ADMIN, ANALYST, find_study, study_message
+from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.base import default_records
@@ -23,7 +23,7 @@ from pramana_core.wire.jobs import JobName
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
-"""Maximum variables to choose from; above it, names are typed."""
+"""Maximum variables that a form lists for selection; with more variables, names are typed."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")

@@ -50,7 +50,7 @@ def compare_models(
     caller: CallerDep,
     model: Annotated[tuple[str, ...], Query(max_length=_COMPARED)] = (),
 ) -> Response:
-    """Show the worth of some models and their other differences."""
+    """Show the assessments of some models, and their other differences."""
     with services.database.read() as session:
         known = visible_models(session, caller, study, model)
     found = [models.visible_model(services, caller, one) for one in known]
@@ -60,7 +60,7 @@ def compare_models(
 
 
 def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
-    """Return table rows of a name and each model's value: first the worth, then what differs."""
+    """Return rows of a name and each model's value: first the assessment, then what differs."""
     worths = [one.worth.to_worth() if one.worth else Worth("") for one in found]
     figures = [{figure.name: figure.words for figure in worth.figures} for worth in worths]
     shown = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]
@@ -105,7 +105,7 @@ def read_model_shown(
 
 @router.get("/models/{model}/page", name="read_model_form")
 def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Return the model's own page, with pictures and error bars, for a frame."""
+    """Return the model's own page, with pictures and error bars, to show inside another page."""
     written = models.written_as(services, caller, model, "page")
     return Response(written, media_type="text/html", headers=dict(FRAMED))
 

@@ -115,7 +115,7 @@ def issue_token(
 
 
 def _address(request: Request, services: Services) -> str:
-    """Return the address for invitations, by default the address in the browser."""
+    """Return the address for invitations, by default the one that the browser uses."""
     try:
         return address_of(services.settings, None)
     except OptionError:
@@ -144,7 +144,7 @@ def _back(sent: SentForm) -> Response:
 
 
 def _read(message: type[Read], sent: SentForm, *names: str) -> Read:
-    """Return the message from the filled fields of a form. Raises InputError."""
+    """Return a message from those fields of a form that are filled in. Raises InputError."""
     return read_message(message, {name: sent.text(name) for name in names if sent.text(name)})
 
 

@@ -1,4 +1,4 @@
-"""Shared parts of pages: forms with the session's word, lists, and sentences on releases."""
+"""Common code of pages: forms with the word of the session, lists, and sentences on releases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = Pages("miner_service.http.pages")
 def page(
     request: Request, template: str, *, status: int = 200, title: str, **shown: Any
 ) -> Response:
-    """Return a page from a file of `templates` with the title, the caller, and `shown`."""
+    """Return a page from a file of `templates`, which gets the title, the caller, and `shown`."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     known = {"title": title, "who": caller, "word": state["visit"].word}
@@ -83,7 +83,7 @@ def release_words(release: Release) -> list[str]:
 
 @dataclass(frozen=True)
 class _ReleaseContent:
-    """The content of a release, cached by its digest."""
+    """A release's content. It is compared by its digest, as the key of a cache."""
 
     kind: str
     digest: str

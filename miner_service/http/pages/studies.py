@@ -26,7 +26,7 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COLUMNS = 40
-"""Maximum columns on a study's page; those with the largest losses are shown."""
+"""Maximum columns on a study's page, which shows the columns with the largest losses."""
 
 _ALL_COLUMNS = 1000
 _FEW = 5
@@ -109,7 +109,7 @@ def show_releases(
 def show_privacy(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
-    """Show the disclosure about each column."""
+    """Show what the releases disclose about each column."""
     privacy = studies.read_privacy(study, services, caller)
     return page(
         request,
@@ -123,7 +123,7 @@ def show_privacy(
 
 
 Blocks = Mapping[tuple[str, str], tuple[str, ...]]
-"""The variables of the block of each owner's variable."""
+"""The names of the variables in a block, by the owner and the name of each variable."""
 
 
 def blocks_of(services: Services, study: str) -> Blocks:
@@ -135,7 +135,7 @@ def blocks_of(services: Services, study: str) -> Blocks:
 
 
 def sum_words(privacy: StudyPrivacy) -> str:
-    """Return why the owners' epsilons do not add up to the record's epsilon, or ""."""
+    """Return why the owners' epsilons do not add up to the epsilon of the record, or ""."""
     record = privacy.record.determined.epsilon
     added = sum(one.determined.epsilon or math.inf for one in privacy.owners)
     if record is None or privacy.unbounded or math.isclose(added, record, rel_tol=1e-6):
@@ -153,7 +153,7 @@ def sum_words(privacy: StudyPrivacy) -> str:
 
 @dataclass(frozen=True)
 class BudgetBar:
-    """A bar of spent and remaining epsilon; `spent` is None if nothing bounds it."""
+    """A bar of spent and remaining epsilon; `spent` is None if no epsilon bounds the loss."""
 
     owner: str
     what: str
@@ -164,7 +164,7 @@ class BudgetBar:
 
 @dataclass(frozen=True)
 class Spent:
-    """The bars of a study: of owners and the record, and of columns, largest first.
+    """A study's bars of owners and of the record, and its bars of columns, with the largest first.
 
     The columns of a block share one bar, because they share its epsilon.
     """
@@ -175,7 +175,7 @@ class Spent:
 
     @classmethod
     def of(cls, disclosure: StudyPrivacy, caller: Caller, most: int, blocks: Blocks) -> Spent:
-        """Return a caller's view: an owner sees its own bars and the record's."""
+        """Return the bars that a caller may see; an owner sees only its own and the record's."""
         own, left = caller.as_owner, disclosure.budget.left_for_record
         by_owner = {one.owner: one.determined.epsilon for one in disclosure.owners}
         by_owner |= dict.fromkeys(one.owner for one in disclosure.unbounded)
@@ -202,12 +202,12 @@ class Spent:
 
     @property
     def scale(self) -> float:
-        """The length of the longest bounded bar of columns."""
+        """The length of the longest bar of a column with a bounded loss."""
         return _scale(self.columns)
 
     @property
     def owners_scale(self) -> float:
-        """The length of the longest bounded bar of owners."""
+        """The length of the longest bar of an owner with a bounded loss."""
         return _scale(self.owners)
 
 

@@ -1,1 +1,4 @@
-"""Upgrades of the database's schema by Alembic: one file in `versions` for each change."""
+"""Upgrades of the database's schema by Alembic: one file in `versions` for each change.
+
+`miner_service.store.schema` has the current tables.
+"""

@@ -66,8 +66,8 @@ def simulate(
 
     bayes-net-structure counts wrong links; the classifiers measure accuracy on held-out records;
     rules measures the errors of frequent itemsets; model-sharing learns from trees that owners
-    share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot
-    support the estimate.
+    share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports do not
+    determine the estimate.
     """
     from pramana_core.terminal import print_json
 
@@ -78,7 +78,9 @@ def simulate(
         return
     if (target is None) != (kind not in (*CLASSIFIERS, "model-sharing")):
         raise OptionError(
-            f"{kind} needs --target." if target is None else f"{kind} has no --target.",
+            f"{kind} needs --target."
+            if target is None
+            else (f"--target has no effect on {kind}; omit it."),
             where="--target",
         )
     where = given.Setup(
@@ -111,8 +113,6 @@ def simulate(
 
 
 class _Chosen:
-    """A learner and its options from the command line."""
-
     def __init__(self, kind: Kind, typed: list[str]) -> None:
         from pramana.simulate.bayes_net import RunOptions
         from pramana.simulate.model_sharing_options import SimulationOptions
@@ -149,7 +149,7 @@ class _Chosen:
         )
 
     def goal(self, domain: Domain, target: str | None) -> Goal:
-        """Return the goal for the designer."""
+        """Return the goal of a design for this learner."""
         from pramana.simulate.designs import for_itemsets
         from pramana_core.design import goal
 
@@ -221,7 +221,7 @@ def _simulated(
         options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
 
     def fitting(marginals: Marginals) -> Any:
-        """Return the options; weights of naive Bayes have no default penalty."""
+        """Return the options; the default penalty needs joint reports of all variables."""
         together = marginals.can_estimate(marginals.domain.names)
         return options if together or plain.l2 else plain
 
@@ -248,10 +248,6 @@ def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed:
 
 @contextmanager
 def _watched(what: str) -> Iterator[OnShare]:
-    """Show a progress bar on standard error while a simulation runs.
-
-    Raises NotConverged.
-    """
     with progress_bar(what, patience=0) as bar:
         try:
             yield lambda share: bar(share, 1.0)

@@ -1,4 +1,4 @@
-"""The report of a simulation: its setting, results and warnings."""
+"""Reports of simulations: the setting, the results and warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def report_of(outcome: Outcome) -> Report:
-    """Return the report of a learner's runs."""
+    """Return the report of the runs of a learner."""
     trials, found = outcome.trials, outcome.as_dict()
     title = (
         f"{trials.source.name}: {len(trials.source.domain)} variables, {trials.records:,} records,"
@@ -51,7 +51,7 @@ _SHARED = {
 
 
 def sharing_report(outcome: Simulation) -> Report:
-    """Return the report on shared trees: the means over all folds, and the trees not released."""
+    """Return the report of a simulation of shared trees, with means over all folds."""
     options, table, found = outcome.options, outcome.table, outcome.as_dict()
     title = (
         f"{table.name}: {table.records.records:,} records, target {table.target},"

@@ -21,8 +21,8 @@ NONE = "none"
 class Settings:
     """The options of some dataclasses, and their values from `name=value` texts.
 
-    `renamed` gives an option's name by (dataclass, field) if it differs from the field's;
-    `left_out` names options that are set elsewhere or have no effect here. Raises OptionError.
+    `renamed` maps (dataclass, field) to the name of the option if that differs from the field's
+    name; `left_out` names fields that are set elsewhere or have no effect here. Raises OptionError.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class Settings:
             name, equals, value = text.partition("=")
             if name not in self._fields or not equals:
                 raise OptionError(
-                    f"--set must be name=value of an option, not {text!r}"
-                    f"{did_you_mean([name], self.names)}.",
+                    "--set must be name=value with the name of an option, not"
+                    f" {text!r}{did_you_mean([name], self.names)}.",
                     where=WHERE,
                     remedy=f"The options are {self.described()}.",
                 )
@@ -59,7 +59,7 @@ class Settings:
         return tuple(self._fields)
 
     def of(self, kind: type) -> dict[str, Any]:
-        """Return the values given for one of the dataclasses, by field."""
+        """Return the values that were given for the fields of one of the dataclasses."""
         return self._values[kind]
 
     def described(self) -> str:
@@ -75,7 +75,6 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 
 
 def _typed(kind: Any) -> bool:
-    """Return whether a type can be given as text: choices, numbers, true and false."""
     plain = (get_args(p)[0] if hasattr(p, "__metadata__") else p for p in _parts(kind))
     return all(get_origin(p) is Literal or p in (bool, int, float, NoneType) for p in plain)
 
@@ -105,7 +104,7 @@ def _default(field: Any) -> str:
 
 @contextmanager
 def options_as_typed() -> Iterator[None]:
-    """Make errors use the options' names on the command line."""
+    """Context in which errors name options as they are typed on the command line."""
     try:
         yield
     except OptionError as error:

@@ -34,8 +34,11 @@ Variables = Annotated[
 Intervals = Annotated[
     int | None,
     typer.Option(
-        help="Cut columns of more different numbers into this many equal intervals (default: cut"
-        " more than 8 numbers into 3 to 8 intervals with nearly equal counts of records)."
+        help=(
+            "Cut columns with more different numbers than this into this many intervals of equal"
+            " width (default: cut columns with more than 8 numbers into 3 to 8 intervals with"
+            " nearly equal counts of records)."
+        )
     ),
 ]
 Records = Annotated[
@@ -50,8 +53,10 @@ Probability = Annotated[
     float | None,
     typer.Option(
         "--p",
-        help="Replace every variable's category with this probability; each of the K - 1 others"
-        " has p / (K - 1).",
+        help=(
+            "Replace every variable's category with this probability, by each of the K - 1 other"
+            " categories with probability p / (K - 1)."
+        ),
     ),
 ]
 Design = Annotated[
@@ -94,11 +99,19 @@ Target = Annotated[
 ]
 Holdout = Annotated[
     float,
-    typer.Option(min=0, max=0.9, help="The share of each run's records held out for the test."),
+    typer.Option(
+        min=0, max=0.9, help=("The share of each run's records to test on and not learn from.")
+    ),
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(min=1, help="Runs: draw, randomize, learn (default 10; for model-sharing 1)."),
+    typer.Option(
+        min=1,
+        help=(
+            "Number of runs, each of which draws, randomizes and learns (default 10; for"
+            " model-sharing 1)."
+        ),
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
@@ -114,7 +127,7 @@ Settings = Annotated[
 
 @dataclass(frozen=True)
 class Setup:
-    """The options on records and randomization; one option of each kind is required."""
+    """The command-line options for records, randomization, runs and result."""
 
     bif: Bif = None
     table: Table = None
@@ -139,7 +152,7 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials and the estimator of the counts; `wanted` gives the goal of a design.
+        """Return the trials and the counts' estimator; `wanted` returns the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
@@ -159,7 +172,8 @@ class Setup:
         records = source.records if self.records is None else self.records
         if holdout and not 0 < round(holdout * records) < records - 1:
             raise OptionError(
-                f"Holding out {holdout:g} of {records} records makes one side too small.",
+                f"A share of {holdout:g} of {records} records to hold out leaves too few records"
+                " for learning or for testing.",
                 where="--holdout",
             )
         if self.design is None:
@@ -178,8 +192,9 @@ class Setup:
         kept = found.chosen.prediction.kept
         if self.central_epsilon is not None and exceeds(HALF, kept):
             raise EstimationError(
-                f"{reported:,} records are too few for this central epsilon: at gamma {gamma:.4g}"
-                f" the wanted tables keep {kept:.0%} of a moderate association; the rest is noise.",
+                f"{reported:,} records are too few for this central epsilon: at gamma {gamma:.4g},"
+                f" only {kept:.0%} of a moderate association would remain in the tables, and noise"
+                " would replace the rest.",
                 where="--central-epsilon",
                 remedy="Use more records or a larger --central-epsilon; with --gamma alone the"
                 " simulation runs.",
@@ -217,7 +232,7 @@ class Setup:
         for option, value in (("--variables", self.variables), ("--intervals", self.intervals)):
             if value:
                 raise OptionError(
-                    f"{option} is only for tables; a network is simulated whole.",
+                    f"{option} applies only to tables; all variables of a network are simulated.",
                     where=option,
                 )
         assert self.bif is not None  # noqa: S101 - narrows the type
@@ -228,7 +243,7 @@ def _require_one(one: str, other: str, *values: object) -> None:
     given = sum(value is not None for value in values)
     if given != 1:
         raise OptionError(
-            f"{one} and {other} exclude each other."
+            f"{one} and {other} cannot be used together."
             if given
             else f"Both {one} and {other} are missing.",
             where=one,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from pramana_core.errors import EstimationError
 from pramana_core.learn.common.distributions import stream
@@ -92,7 +92,7 @@ def _coefficients(
         for covariance in (fit.covariance, fit.robust)
     )
     freedom = len(matrix) - len(fit.weights)
-    width = float(stats.t.isf((1 - confidence) / 2, freedom))
+    width = -float(stdtrit(freedom, (1 - confidence) / 2))
     labels = [INTERCEPT, *(term.label for term in terms.terms)]
     deviations = [0.0, *terms.deviations(matrix)]
     coefficients = []
@@ -109,7 +109,7 @@ def _coefficients(
                 se_robust=float(robust[k]),
                 t=t,
                 freedom=float(freedom),
-                p=None if t is None else float(2 * stats.t.sf(abs(t), freedom)),
+                p=None if t is None else float(2 * stdtr(freedom, -abs(t))),
                 interval=(float(estimate - width * se), float(estimate + width * se)),
                 deviation=deviations[k],
             )

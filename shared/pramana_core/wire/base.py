@@ -15,7 +15,7 @@ from pydantic import (
 from pramana_core.domain import CATEGORIES, OWNERS, VARIABLES
 
 KEY_BYTES = 16
-"""Length of a record pseudonym."""
+"""Bytes of a record's pseudonym."""
 
 KEY_COLUMN = "__key__"
 """The column of pseudonyms in a part; no variable may have this name."""
@@ -36,8 +36,10 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=Tr
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True)]
 
 People = Literal["same", "different", "overlapping"]
-"""A study's declaration of its owners' records: of the same people, of different people, or of
-partly the same people; `overlapping` assumes nothing."""
+"""What a study declares about its owners' people: all the same, all different, or possibly shared.
+
+`overlapping` assumes nothing.
+"""
 
 
 class Message(BaseModel):
@@ -70,8 +72,11 @@ class Page(Message, Generic[Item]):
 
 
 Records = Literal["identical", "common", "any"]
-"""The records that a job uses: all owners' records, which must be the same set; the records that
-every owner has; or all records."""
+"""The records that a job uses.
+
+`identical`: all owners' records, which must be the same set. `common`: the records that every owner
+has. `any`: all records.
+"""
 
 
 def default_records(people: People) -> Records:
@@ -80,7 +85,7 @@ def default_records(people: People) -> Records:
 
 
 def holding(people: People) -> str:
-    """Return a phrase on the people of a study's owners, from the study's declaration."""
+    """Return a verb phrase on which people the owners have, by the study's declaration."""
     return {
         "same": "hold the same people",
         "different": "hold different people",
@@ -89,7 +94,7 @@ def holding(people: People) -> str:
 
 
 def meaning(people: People) -> str:
-    """Return a clause on a person's loss, from the study's declaration of its people."""
+    """Return a clause on how a person's losses combine, by the study's declaration."""
     if people == "different":
         return "a person's loss is due to one owner, or the sum if several owners have her record"
     return "the losses of a person at all owners add up"

@@ -1,7 +1,7 @@
-"""Messages of channels and plans; a family's message follows from its declared parameters.
+"""Messages of channels and plans. The message of a family follows from its declared parameters.
 
-A message is the canonical document of a channel (`Transition.as_dict`): the family's name, and a
-key for each field of the family's dataclass, with the range declared there.
+The message is the canonical document of a channel (`Transition.as_dict`): the family's name, and a
+key for each field of the family's dataclass, with the range that the field declares.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Declared(Message):
 
 @dataclass(frozen=True)
 class _OneOf:
-    """An annotation of `ChannelMessage`: a channel of one of the given families."""
+    """Annotates a `ChannelMessage` that must be of one of the given families."""
 
     families: tuple[type[Transition], ...]
 
@@ -57,12 +57,12 @@ _PartChannel = Annotated[ChannelMessage, _OneOf(PARTS)]
 
 
 _SECTION = re.compile(r"\n\n(?:Args|Raises|Examples):\n")
-"""The end of a family's description; the later sections are for Python callers."""
+"""The end of a family's description. Later sections are only for callers from Python."""
 
 
 @cache
 def message_of(declared: type) -> type[_Declared]:
-    """Return the message class of a family, or of the choices of a sampled channel."""
+    """Return the message class of a family, or of the variants of a sampled channel."""
     hints = get_type_hints(declared, include_extras=True)
     keys: dict[str, Any] = {k: _travelling(hints[name]) for name, k in keys_of(declared).items()}
     if issubclass(declared, Transition):

@@ -1,7 +1,8 @@
-"""Jobs: a message for each kind of job that the miner can do, and the state of a job.
+"""Jobs: a message for each kind of job that the miner runs, and the state of a job.
 
-A job is a learner's task and the records that it counts; owners' sessions agree on the task alone.
-This module does not load the mathematics: the options of learners are classes of their own.
+A job is a learning task and the records that it uses. When owners learn without a miner, they agree
+on the task alone. This module does not load the mathematics, so the options of learners are
+separate classes.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ MessageT = TypeVar("MessageT", bound=BaseModel)
 
 
 class WithOptions(Message, Generic[OptionsT]):
-    """The base of messages that carry options, which `options_from` adds."""
+    """The base of messages with options. The decorator `options_from` adds their fields."""
 
     carried: ClassVar[type[Any]]
 
@@ -73,8 +74,10 @@ class WithOptions(Message, Generic[OptionsT]):
 def options_from(
     options: type[Any], **as_messages: Any
 ) -> Callable[[type[MessageT]], type[MessageT]]:
-    """Return a decorator that adds the options' description, and a field for each option that a
-    message lacks; `as_messages` are the types of options with tighter limits in messages.
+    """Return a decorator that adds the description of `options` and their missing fields to a
+    message.
+
+    `as_messages` has the types of the options whose limits are tighter in messages.
     """
     types = types_of(options) | as_messages
 
@@ -105,7 +108,7 @@ def options_in(message: BaseModel, options: type[OptionsT]) -> OptionsT:
 
 
 def _strict(kind: Any) -> Any:
-    """Return a type that reads whole numbers and flags without conversion."""
+    """Return a type that accepts whole numbers and flags only without conversion."""
     if kind in (int, bool):
         return Annotated[kind, pydantic.Field(strict=True)]
     if get_origin(kind) is Annotated:
@@ -263,7 +266,7 @@ class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
 
 @options_from(Scoring)
 class ScoreMessage(WithOptions[Scoring]):
-    """The score that evaluates links, with its options."""
+    """The score by which a search evaluates links, with the options of the score."""
 
     name: ScoreName = Scoring.name
 
@@ -277,7 +280,7 @@ class SearchMessage(WithOptions[Search]):
 
 
 class WithParameters(Message):
-    """The base of messages with options for learning a network's parameters."""
+    """The base of messages with options for learning the parameters of a network."""
 
     def parameters(self) -> ParameterOptions:
         """Return the options for learning parameters. Raises OptionError."""
@@ -350,7 +353,6 @@ class ModelSharingSpec(WithOptions[CombineOptions]):
 
 
 def _kind_of(spec: Any) -> str | None:
-    """Return the kind of a job; a job without a kind learns parameters."""
     if isinstance(spec, dict):
         kind = spec.get("kind", "bayes-net-parameters")
         return kind if isinstance(kind, str) else None
@@ -382,7 +384,7 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class JobName(Message):
-    """A name of a job, for people."""
+    """The name of a job, for people."""
 
     name: Title
 
@@ -406,7 +408,7 @@ class JobLine(Message):
 
 
 LOG_LINES = 20
-"""The most log lines, the last ones, in a job's message."""
+"""Maximum lines in a job's message. These are the last lines of its log."""
 
 
 class Job(Message):

@@ -1,4 +1,4 @@
-"""Models, queries to models, and answers."""
+"""Models, questions to models, and answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pramana_core.wire.privacy import (
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
-"""The most composed tables that a model lists."""
+"""Maximum composed tables that a model lists."""
 
 
 class ParameterMessage(Message):
@@ -58,13 +58,13 @@ class NodeMessage(Message):
 
 
 class LinkMessage(Message):
-    """A link with its evidence, which links of a given structure lack.
+    """A link of a network, with the evidence for it unless the structure was given.
 
-    `gain` is the link's gain given the child's other parents, in nats above the penalty.
-    `inflation` is the factor by which randomization multiplies the chance part of the gain without
-    penalty, null if infinite. `confidence` is the probability of the link by bootstrap, if one link
-    is expected among all pairs; null without bootstrap. `compelled` shows whether all equivalent
-    structures direct the link so.
+    `gain` is the score's gain from the link, given the child's other parents, in nats above the
+    penalty. `inflation` is the factor by which randomization multiplies the chance part of the gain
+    without penalty, null if infinite. `confidence` is the link's probability by bootstrap, if one
+    link is expected among all pairs; it is null without bootstrap. `compelled` is true if all
+    equivalent structures give the link this direction.
     """
 
     parent: str
@@ -95,7 +95,7 @@ class LackOfFitMessage(Message):
 
 
 class FigureMessage(Message):
-    """A measure of a model's quality, with its 95 % interval if there is one."""
+    """A measure of a model's quality, with its 95 % interval if it has one."""
 
     name: str
     value: float
@@ -162,7 +162,7 @@ class ModelHead(Message):
 
 
 class BayesNetMessage(ModelHead):
-    """A learned Bayesian network: nodes, parameters and links, with their errors and evidence."""
+    """A learned Bayesian network: its nodes, parameters and links, with errors and evidence."""
 
     kind: Literal["bayes-net"] = "bayes-net"
     nodes: list[NodeMessage]
@@ -226,7 +226,7 @@ class ItemMessage(Message):
 
 
 Estimate = float | None
-"""An estimate, or null where the reports do not determine it."""
+"""An estimate; null if the reports do not determine it."""
 
 
 class ItemsetMessage(Message):
@@ -387,7 +387,7 @@ ModelMessage = Annotated[
 
 
 class ModelEntry(Message):
-    """A model in a list; `addresses` are the paths to read, show and query it.
+    """A model in a list; `addresses` are the paths at which it can be read, shown and queried.
 
     `verdict` is a sentence on the quality of the model; `warnings` are about its pooled tables.
     """
@@ -415,7 +415,7 @@ class DashboardStudy(Message):
 
 
 class Dashboard(Message):
-    """All that the caller may see, at one moment; `ending` are tokens that expire soon."""
+    """Everything that the caller may see, at one moment; `ending` lists tokens that expire soon."""
 
     at: datetime
     studies: list[DashboardStudy]

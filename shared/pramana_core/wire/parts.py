@@ -31,20 +31,20 @@ PART_JSON_MEDIA_TYPE = "application/json"
 DIGEST_HEADER = "Content-Digest"
 
 _BLOCK = 1 << 14
-"""Count of pseudonyms compared at once."""
+"""Pseudonyms that are compared at once."""
 
 READ_ROWS = 1 << 18
-"""Count of rows of a column read at once from a file."""
+"""Rows of a column that are read from a file at once."""
 
 Pseudonyms = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
 
 Values = npt.NDArray[Any]
-"""A column in a message: codes in the narrowest unsigned type, or numbers as float64."""
+"""A column in a part: codes in the narrowest unsigned type, or numbers as float64."""
 
 
 class Column(Protocol):
-    """A column that is read and changed in slices: an array, or a column in a file."""
+    """A column that is read and changed slice by slice: an array, or a column in a file."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -61,7 +61,7 @@ class Column(Protocol):
 
 
 def slices_of(records: int, rows: int = READ_ROWS) -> Iterator[slice]:
-    """Yield the slices of N records, with at most `rows` rows each."""
+    """Yield slices that cover N records, with at most `rows` rows each."""
     for start in range(0, records, rows):
         yield slice(start, min(records, start + rows))
 
@@ -156,7 +156,7 @@ def records_digest(plan: Plan, keys: Column | None, columns: Mapping[str, Column
 
 
 def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
-    """Return the narrowest unsigned integer type for `size` codes."""
+    """Return the narrowest unsigned integer type that represents `size` codes."""
     for candidate in (np.uint8, np.uint16, np.uint32):
         if size - 1 <= np.iinfo(candidate).max:
             return np.dtype(candidate)
@@ -219,14 +219,14 @@ def decode_part(
 
 
 def _values(column: pa.Array, dtype: np.dtype[Any]) -> Values:
-    """Return a column without nulls as a view of its bytes (Arrow's conversion loads pandas)."""
+    """Return a column without nulls as a view; Arrow's own conversion would load pandas."""
     return np.frombuffer(
         column.buffers()[1], dtype, count=len(column), offset=column.offset * dtype.itemsize
     )
 
 
 def _require_one_plain_batch(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
-    """Check that reading a part needs no more memory than the part itself."""
+    """Check that reading a part needs little more memory than the part itself."""
     batches = rows = 0
     for message in pa.ipc.MessageReader.open_stream(body):
         if message.type == "schema":
@@ -257,7 +257,6 @@ def _require_one_plain_batch(schema: RecordSchema, body: bytes | pa.Buffer) -> N
 
 
 def _field(buffer: memoryview, table: int, index: int) -> int:
-    """Return the position of a flatbuffer table's field, or 0 if the table lacks the field."""
     entries = table - struct.unpack_from("<i", buffer, table)[0]
     slot = 4 + 2 * index
     if slot >= struct.unpack_from("<H", buffer, entries)[0]:
@@ -285,7 +284,7 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
     lengths = {len(codes) for codes in part.columns.values()}
     if lengths != {len(part.keys)}:
         raise PartInvalid(
-            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} values."
+            f"The part has {len(part.keys)} pseudonyms, but columns with {sorted(lengths)} values."
         )
     keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
     _require_ascending(keys)
@@ -317,7 +316,7 @@ def key_column(keys: Pseudonyms) -> pa.Array:
 
 
 def key_array(column: pa.ChunkedArray) -> Pseudonyms:
-    """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
+    """Return the pseudonyms in an Arrow column; the reverse of `key_column`."""
     pieces = [_values(chunk, np.dtype(f"V{KEY_BYTES}")) for chunk in column.chunks]
     # A single chunk needs no copy.
     return (
@@ -326,7 +325,7 @@ def key_array(column: pa.ChunkedArray) -> Pseudonyms:
 
 
 def key_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
-    """Return pseudonyms as an (N, 2) array of integers with the sort order of the bytes."""
+    """Return pseudonyms as an (N, 2) array of integers that sort like the bytes."""
     return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
 
 
@@ -360,7 +359,7 @@ def strictly_ascending(keys: Pseudonyms) -> bool:
 def locate(
     keys: Pseudonyms | npt.NDArray[np.bytes_], among: Pseudonyms | npt.NDArray[np.bytes_]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Return the index of each pseudonym among ascending ones, and whether it is among them.
+    """Return the index of each pseudonym in an ascending array, and whether the array has it.
 
     Both arrays have dtype `V16` or `S16`.
     """
@@ -383,7 +382,7 @@ def joined_parts(
 
 
 def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:
-    """Return the (start, stop) of each part of N records, with `per_part` records each."""
+    """Return the (start, stop) of each part of N records. A part has at most `per_part` records."""
     return [
         (i * per_part, min(records, (i + 1) * per_part))
         for i in range(math.ceil(records / per_part))

@@ -25,14 +25,14 @@ from pramana_core.wire.base import (
 from pramana_core.wire.channels import PlanMessage
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""A budget: the largest sum of epsilons."""
+"""An epsilon as budget: the maximum sum of epsilons."""
 
 DrawIds = Annotated[list[Sha256], Field(min_length=1, max_length=MAX_VARIABLES)]
 """The identity of the draws of each block of a plan, in order; see `ReleaseCreate`."""
 
 
 def require_one_each(plan: PlanMessage, draws: list[str] | None) -> None:
-    """Check that each block has an identity of draws. Raises ValueError."""
+    """Check that the count of draws equals the count of blocks. Raises ValueError."""
     if draws is not None and len(draws) != len(plan.blocks):
         raise ValueError(f"`draws` has {len(draws)} entries for {len(plan.blocks)} blocks")
 
@@ -91,9 +91,10 @@ class CentralMessage(Message):
 
 
 class ExtremesMessage(Message):
-    """The largest growth of a belief about one column, at both extremes.
+    """The largest growth of a belief about one column, under each of two extreme assumptions.
 
-    The columns are `independent` of each other, or each determines all others (`determined`).
+    Either the columns are `independent` of each other, or each determines all others
+    (`determined`).
     """
 
     independent: AmplificationMessage
@@ -111,7 +112,8 @@ class ExtremesMessage(Message):
 class ColumnPrivacy(Message):
     """The loss of one column by its own draws; null if its true values are reported.
 
-    `left` is the remainder of the budget per column; null without a budget, and for true values.
+    `left` is what remains of the budget per column. It is null without a budget, and for true
+    values.
     """
 
     owner: Name
@@ -154,9 +156,10 @@ class PlannedLoss(Message):
 
 
 class UnboundedRelease(Message):
-    """A release without a gamma: its columns, and an explanation.
+    """A release without a gamma: its columns, and a sentence that explains this.
 
-    `confidential` are the columns computed from true values, `told` the columns with true values.
+    `confidential` are the columns computed from true values, and `told` the columns with true
+    values.
     """
 
     owner: Name
@@ -169,9 +172,10 @@ class UnboundedRelease(Message):
 class ChangedReports(Message):
     """Records that an owner's releases report differently although a block's draws are the same.
 
-    The records' values changed, as readers of the `releases` can see; no epsilon is a bound for
-    that. In the release with the most such records, `records` of `of` records differ from earlier
-    releases. `not_compared` is the count of releases with these draws that could not be compared.
+    The values of these records changed. Readers of the `releases` can see this, and no epsilon
+    bounds what they learn. In the release with the most such records, `records` of `of` records
+    differ from earlier releases. `not_compared` is the count of releases with these draws that
+    could not be compared.
     """
 
     owner: Name
@@ -185,16 +189,16 @@ class ChangedReports(Message):
 class StudyPrivacy(Message):
     """The privacy loss by all releases of a study.
 
-    `record` is the loss of one record over all owners: the sum over owners, or, with
-    `different_people`, the largest loss at one owner. `at_several` is then the sum, for a person
-    who is at several owners nevertheless. Parts of one study plan add set by set. `people` is the
-    study's declaration of its owners' records, `study_plan` the plan that the owners agreed on.
-    `unbounded` are the releases without a gamma, which no sum counts; `changed` the records that
-    releases report differently by the same draws. An owner sees only its own releases there, and
-    sums that follow from the declaration alone. `warnings` list contradictions between releases and
-    the declaration, missing checks, and omissions from sums. `record` applies against a reader who
-    knows which report is whose, `central` against the miner alone, an analyst or the public;
-    `central` is null in a forecast.
+    `record` is the loss of one record over all owners. It is the sum over owners or, with
+    `different_people`, the largest loss at one owner. `at_several` is then the sum, which applies
+    to a person who is at several owners nevertheless. Losses by parts of one study plan are added
+    within each set of variables. `people` is the study's declaration about its owners' people, and
+    `study_plan` is the plan that the owners agreed on. `unbounded` are the releases without a
+    gamma, which the sums exclude. `changed` are the records that releases report differently by the
+    same draws. In both, an owner sees only its own releases, and it sees sums that follow from the
+    declaration alone. `warnings` list contradictions between releases and the declaration, missing
+    checks, and releases that sums exclude. `record` applies to a reader who knows which report is
+    whose, `central` to the miner alone, an analyst or the public. `central` is null in a forecast.
     """
 
     study: Name
@@ -214,7 +218,7 @@ class StudyPrivacy(Message):
 
     @property
     def people_said(self) -> str:
-        """A sentence on the study's declaration of its people, and a person's resulting loss."""
+        """A sentence on the declaration about the owners' people, and on a person's loss."""
         claim = f"The study says that its owners {holding(self.people)}"
         if self.people != "different" or self.at_several is None:
             return f"{claim}: {meaning(self.people)}."
@@ -233,7 +237,7 @@ class StudyPrivacy(Message):
 class PrivacyQuestion(Message):
     """A planned release: its plan, its draws, and its owner (by default the caller).
 
-    `linkage` is the fingerprint of its linkage secret, see `ReleaseCreate`.
+    `linkage` is the fingerprint of the owner's linkage secret; see `ReleaseCreate`.
     """
 
     plan: PlanMessage
@@ -248,9 +252,9 @@ class PrivacyQuestion(Message):
 
 
 class PrivacyForecast(Message):
-    """A study's privacy before and after a release; `refused` is the reason for a rejection.
+    """A study's privacy before and after a release, and in `refused` why it would be rejected.
 
-    `before` and `after` each have the budget and its remainder at that moment.
+    `before` and `after` each have the budget and what remains of it at that moment.
     """
 
     before: StudyPrivacy
@@ -302,7 +306,7 @@ BUDGET = (
     "central_delta",
     "central_records",
 )
-"""The fields of a study's budget."""
+"""The names of the fields of a study's budget."""
 
 
 class StudyStep(Message):
@@ -360,7 +364,7 @@ class TokenIssued(Message):
 
 
 class TokenInfo(Message):
-    """The stored facts about an issued token; its last use is updated at most once a minute."""
+    """What the miner stores about a token; it updates `last_used` at most once a minute."""
 
     id: str
     role: Role

@@ -1,4 +1,4 @@
-"""The kinds of releases: the content, the parts and the privacy bound of each, in `KINDS`."""
+"""The kinds of releases: for each kind its content, its parts and its privacy bound, in `KINDS`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MASKED: ReleaseKindName = "masked-records"
 SHARED_TREE: ReleaseKindName = "knowledge-model"
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=400, strict=True)]
-"""A sentence by an owner's agent on the protection of a release."""
+"""A sentence from an owner's agent about the protection of a release."""
 
 
 class Content(Protocol):
@@ -54,7 +54,7 @@ class Content(Protocol):
 
 
 class DescribedContent(Message):
-    """A content that is its own message; its identity excludes the owner's sentences in it."""
+    """A content that is its own message. The owner's sentences do not change its identity."""
 
     @property
     def digest(self) -> str:
@@ -67,7 +67,7 @@ class DescribedContent(Message):
 
 
 def itself(content: Any) -> Any:
-    """Return the content, for a kind whose content is its own message."""
+    """Return the content, for kinds whose content is its own message."""
     return content
 
 
@@ -116,12 +116,12 @@ class ReleaseKind(Generic[MessageT, ContentT]):
 
     @property
     def digest_field(self) -> str:
-        """The key of the content's digest in messages."""
+        """The key of the content's digest in a release's message."""
         return f"{self.field}_digest"
 
     @property
     def has_records(self) -> bool:
-        """Whether its releases have records, to be aligned with other releases' records."""
+        """Whether its releases have records, which can be aligned with those of other releases."""
         return self.schema is not None
 
     def schema_of(self, content: ContentT) -> RecordSchema:
@@ -237,7 +237,7 @@ MASKED_RECORDS: ReleaseKind[MaskedTableMessage, MaskedTableMessage] = ReleaseKin
 
 
 _ROUNDING = 1 + 1e-9
-"""The tolerance of counts, which may be sums of fractions."""
+"""The relative tolerance of counts, which may be sums of fractions."""
 
 
 class SharedTreeMessage(DescribedContent):
@@ -273,10 +273,10 @@ class SharedTreeMessage(DescribedContent):
     def of(
         cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **facts: Any
     ) -> SharedTreeMessage:
-        """Return the message of a tree whose leaves have only public counts.
+        """Return the message of a tree whose leaves show only counts that may be public.
 
-        The message guarantees the part of the requirement `asked` that these counts still show.
-        Raises ModelError, ValidationError: names or sizes cannot be sent.
+        Of the requirement `asked`, the message states the part that these counts fulfil. Raises
+        ModelError or ValidationError if names or sizes cannot be sent.
         """
         return cls(
             tree=TreeDocument.of(tree),
@@ -303,7 +303,7 @@ class SharedTreeMessage(DescribedContent):
         return len(self.tree.target.categories) + sum(of_attributes)
 
     def to_tree(self) -> SharedTree:
-        """Return the tree; raise ModelError, DomainError or LimitExceeded if it is invalid."""
+        """Return the tree. Raises ModelError, DomainError, LimitExceeded if the tree is invalid."""
         if self.tree is None:
             raise ModelError("The tree was deleted when its release was withdrawn.", where="tree")
         return self.tree.to_tree(noised=self.counts == "noised")
@@ -337,7 +337,7 @@ class SharedTreeMessage(DescribedContent):
             )
 
     def without_tree(self) -> SharedTreeMessage:
-        """Return the content that remains of a withdrawn release: the names of its columns."""
+        """Return the content after a withdrawal: only the names of the columns."""
         return self.model_copy(
             update={"tree": None, "columns": self.names, "records": None, "protection": []}
         )

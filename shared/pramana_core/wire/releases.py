@@ -77,7 +77,7 @@ class ReleaseBody(Message):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of its variables."""
+        """The names of the release's variables."""
         kind = self.release_kind
         return tuple(kind.columns(kind.read(self.content)))
 
@@ -85,15 +85,15 @@ class ReleaseBody(Message):
 class ReleaseCreate(ReleaseBody):
     """The manifest of a release; `digest` covers the digests of its content and parts.
 
-    A `model` has neither records nor parts. `draws` has an opaque identity of the draws of each
-    block of the plan, equal in two releases of an owner exactly if every record's draw is the same;
-    without `draws`, every release counts as drawn anew. `keyed_draws` has an opaque identity of the
-    key and epoch of each block's draws, equal in two releases of an owner exactly if a record in
-    both has the same report unless its value was changed. The miner uses it to compare reports.
-    `linkage` is the fingerprint of the secret of the pseudonyms, HMAC-SHA-256(linkage secret,
-    "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the digests of all releases to
-    the study in the owner's ledger. The miner rejects the announcement if it has received a release
-    that is not in this list, by this owner or by the same keyed draws.
+    A `model` has neither records nor parts. `draws` has an opaque identifier of each block's draws.
+    Two releases of an owner have the same identifier exactly if every record's draw is the same;
+    without `draws`, every release counts as drawn anew. `keyed_draws` has an opaque identifier of
+    the key and epoch of each block's draws. Two releases of an owner have the same identifier
+    exactly if a record in both has the same report unless its value was changed. The miner uses
+    `keyed_draws` to compare reports. `linkage` is the fingerprint of the secret of the pseudonyms,
+    HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the
+    digests of all releases to the study in the owner's ledger. The miner rejects the announcement
+    if it has received a release that is not in this list, by this owner or by the same keyed draws.
     """
 
     name: Name
@@ -129,7 +129,7 @@ class ReleaseCreate(ReleaseBody):
     # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Omit null fields, and the kind if it is randomized records."""
+        """Omit null fields. Omit the kind, too, if it is randomized records."""
         written: dict[str, Any] = write(self)
         first = {"name": written.pop("name")} if "name" in written else {}
         absent = {kind.field for kind in KINDS.values() if kind.name != self.kind}
@@ -146,8 +146,8 @@ class Consistency(Message):
 
     `p_value` is at least the probability that honest reports give this much evidence against the
     plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table with the
-    most evidence; `tables` counts the examined tables, `left_out` tables that are too large or too
-    many. A `not-examined` release has no p-value, for the `reason` given.
+    most evidence. `tables` counts the examined tables, and `left_out` the tables that are too large
+    or too many to examine. A `not-examined` release has no p-value, for the `reason` given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -162,8 +162,9 @@ class RepeatedReports(Message):
     """A comparison of a block's reports with earlier releases of the owner by the same draws.
 
     `compared` is the count of those releases. `records` counts the records of this release that are
-    also in one of them; `changed` those with a different report in one of `releases` (by id). With
-    `anew`, a record's report is new: the study's sums count the block as drawn anew.
+    also in one of them, and `changed` those that one of the `releases` (ids) reports differently.
+    With `anew`, some record differs from all earlier reports, so the study's sums count the block
+    as drawn anew.
     """
 
     variables: list[Label]
@@ -234,10 +235,10 @@ class AlignedOwner(Message):
 
 
 class SameReleases(Message):
-    """Two owners' releases that are identical or nearly so.
+    """The releases of two owners that are identical or nearly so.
 
     `same` of `of` records (the count of the larger release) have the same pseudonym and the same
-    values in all columns. For shared trees, which have no records, both are 0.
+    values in all columns. For shared trees, which have no records, both counts are 0.
     """
 
     owners: list[Name]
@@ -247,7 +248,7 @@ class SameReleases(Message):
 
     @property
     def told(self) -> str:
-        """Return a sentence on the equal records and the consequence."""
+        """Return a sentence on the equal records and their consequence."""
         equal = f"{self.same:,} of {self.of:,} records are" if self.of else "the trees are"
         return (
             f"Owners {' and '.join(self.owners)} sent the same release: {equal} equal. Its people"
@@ -292,7 +293,7 @@ class Alignment(Message):
 
 
 def secrets_differ(groups: Iterable[Iterable[str]]) -> str:
-    """Return a sentence on different linkage secrets and the owners who have each."""
+    """Return a sentence on the different linkage secrets, which lists the owners of each secret."""
     each = "; another at ".join(", ".join(owners) for owners in groups)
     return f"The linkage secrets of the owners differ: one at {each}."
 
@@ -325,13 +326,13 @@ class LinkageCheck(Message):
 
     @property
     def difference(self) -> LinkageDiffers | None:
-        """The reason why records under this secret cannot be joined with others, or None."""
+        """The error if records under this secret cannot be joined with others, or None."""
         if not self.others or self.people == "different":
             return None
         return linkage_differs(self.study, self.people, self.others)
 
     def require_accepted(self) -> None:
-        """Check that the miner accepts a release under this secret. Raises LinkageDiffers."""
+        """Check that the miner would accept a release under this secret. Raises LinkageDiffers."""
         if self.refused and (difference := self.difference) is not None:
             raise difference
 

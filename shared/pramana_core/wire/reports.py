@@ -1,8 +1,8 @@
 """Single records on the wire: the published plan, and batches of reports (Ma 1.4).
 
-Each person has one record and is the only one who randomizes it; gateways forward the reports. A
-report is a row of codes, one for each variable in the plan's order. Rows are counted as cells:
-bytes of one width, in the order of the codes.
+Each person has one record and randomizes it before a gateway forwards the report. A report is a row
+of codes, one for each variable in the plan's order. Rows are counted as cells: bytes of one width,
+in the order of the codes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pramana_core.wire.parts import code_dtype
 from pramana_core.wire.privacy import AmplificationMessage
 
 CLIENTS = "clients"
-"""The default name in a study of the people who have one record each."""
+"""The default name, in a study, of the people who have one record each."""
 
 MAX_BATCH = 1 << 20
 """The largest batch of reports that a miner accepts, whatever its settings."""
@@ -211,14 +211,14 @@ class CellFormat:
 
 
 def batch_key(study: str, gateway: str, batch: str) -> str:
-    """Return the key under which a batch is stored; it hides the gateway's random name for it."""
+    """Return the key under which a batch is stored. It hides the name that the gateway chose."""
     text = "\0".join(["pramana/batch/1", study, gateway, batch])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def batch_digest(batch: str, cells: npt.NDArray[np.void]) -> str:
-    """Return a MAC of a batch's rows; the key is the batch's name, which is not stored.
+    """Return a MAC of a batch's rows. The key is the batch's name, which is not stored.
 
-    A plain hash of a few reports would reveal them to a reader who tries all possibilities.
+    A plain hash of a few reports would reveal the reports to a reader who tries all possibilities.
     """
     return hmac.new(batch.encode(), cells.tobytes(), hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""Common parts of all services: addresses, protocol version, problem documents (RFC 9457)."""
+"""What all services share: addresses, the protocol version, problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pramana_core.errors import InputError, NotFound, PramanaError, Refused, err
 from pramana_core.wire.base import Message
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine; plain http to them reveals the token to nobody."""
+"""The names of this machine. Plain http to one of them reveals the token to no other machine."""
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an address is on this machine."""
+    """Return whether an address belongs to this machine."""
     return urlsplit(url).hostname in LOOPBACK
 
 
@@ -48,7 +48,7 @@ IDEMPOTENCY_HEADER = "Idempotency-Key"
 """The header that identifies a repeated request that has no natural key."""
 
 SHORTEST_KEY = 32
-"""The least length of a key: a token is derived from it, so nobody may be able to guess it."""
+"""Minimum characters of a key. A token is derived from the key, so the key must be unguessable."""
 
 LONGEST_KEY = 255
 
@@ -62,7 +62,7 @@ HTTP_PROBLEMS: Mapping[str, tuple[int, str]] = {
     "request-timeout": (408, "The request arrived too slowly"),
     "internal": (500, "Internal error"),
 }
-"""Status and title of the codes that are not in `pramana_core.errors`."""
+"""The status and the title of each code that is not in `pramana_core.errors`."""
 
 
 class ProblemDetail(Message):
@@ -126,7 +126,7 @@ _WITHOUT_ROUTE = {
 
 
 def problem_of_status(status: int, instance: str | None = None) -> ProblemDetail:
-    """Return the problem document for a request that no route answered."""
+    """Return the problem document for a request to which no route responded."""
     if status == NotFound.http_status:
         return problem_of(NotFound("This address does not exist."), instance)
     if status in _WITHOUT_ROUTE:

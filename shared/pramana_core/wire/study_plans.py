@@ -1,4 +1,4 @@
-"""The message of a study plan, and its consequences for each owner."""
+"""The message of a study plan, and of the plan's consequences for each owner."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class StudyPlanView(Message):
 
     @classmethod
     def of(cls, study: str, plan: StudyPlan) -> StudyPlanView:
-        """Return the consequences of a study plan. Raises LimitExceeded: a loss is too costly to
+        """Return the view of a study plan. Raises LimitExceeded if a loss is too costly to
         compute.
         """
         return cls(

@@ -164,7 +164,7 @@ def test_what_has_no_text_of_its_own_is_no_id(cell):
 @pytest.mark.parametrize(
     ("ids", "error", "said"),
     [
-        (["a", "a ", "b", "c", "d", "e"], DuplicateRecordId, "1 ids more than once, in 2 rows"),
+        (["a", "a ", "b", "c", "d", "e"], DuplicateRecordId, "in 2 rows (rows 1, 2)"),
         (["a", "", "b", "c", "d", None], TableError, "empty in 2 rows (rows 2, 6)"),
         ([7, 7.0, 8, 9, 10, 11], DuplicateRecordId, "rows 1, 2"),
         ([1.0, np.nan, 2, 3, 4, 5], TableError, "1 row (row 2)"),

@@ -1,8 +1,8 @@
-"""The oldest schema that can be upgraded; `Base.metadata` made its tables."""
+"""The oldest schema that can be upgraded. `Base.metadata` created its tables."""
 
 revision = "11"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Change nothing: the tables exist."""
+    """Change nothing, because the tables exist."""

@@ -1,4 +1,4 @@
-"""Studies have a central budget."""
+"""Adds the central budget of studies."""
 
 import sqlalchemy
 from alembic import op
@@ -8,8 +8,8 @@ down_revision = "11"
 
 
 def upgrade() -> None:
-    """Add the columns of the budget; a study of schema 11 has none."""
-    columns = (
+    """Add the columns of the budget. A study from schema 11 has no central budget."""
+    columns: tuple[sqlalchemy.Column[float | int | None], ...] = (
         sqlalchemy.Column("max_central_epsilon", sqlalchemy.Double()),
         sqlalchemy.Column(
             "central_delta", sqlalchemy.Double(), nullable=False, server_default="1e-8"

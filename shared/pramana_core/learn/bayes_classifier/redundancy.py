@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import log_ndtr
 
 from pramana_core.marginals.counts import Marginals, Tensor
@@ -49,6 +50,24 @@ class AttributeRedundancy:
         pairs = itertools.combinations(names, 2)
         both = sum(self._both(*pair) for pair in pairs if frozenset(pair) not in self.linked)
         return own / (own + 2 * self.correlation * both)
+
+    def weights(self, names: Sequence[str], given: npt.NDArray[np.bool_]) -> Tensor:
+        """Return the weight of each of n sets of attributes and one other, (n, attributes)."""
+        if not self.correlation:
+            return np.ones(given.shape)
+        own = np.array([self.within[name] for name in names])
+        both = np.array(
+            [
+                [0.0 if a == b or {a, b} in self.linked else self._both(a, b) for b in names]
+                for a in names
+            ]
+        )
+        others = given @ both
+        pairs = others + (others * given).sum(axis=1, keepdims=True) / 2
+        total = own + (given @ own)[:, None]
+        whole = total + 2 * self.correlation * pairs
+        found: Tensor = np.divide(total, whole, out=np.ones(whole.shape), where=total > 0)
+        return found
 
     def _both(self, first: str, second: str) -> float:
         return math.sqrt(self.within[first] * self.within[second])

@@ -15,7 +15,7 @@ from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.common.distributions import project_to_simplex, stream
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.learn.networks.inference import Factor, elimination_order, sum_out
-from pramana_core.marginals.counts import Marginals, Tensor
+from pramana_core.marginals.counts import Codes, Marginals, Tensor
 from pramana_core.progress import Tick, no_cancel
 
 DRAWS = 100
@@ -88,6 +88,31 @@ class Replicates:
         shares, logs = sum_out(factors, order, [_CLASS, *names], len(self.prior))
         joint: Tensor = shares * np.exp(logs).reshape(-1, *(1 for _ in shares.shape[1:]))
         return joint
+
+    def own_joints(self, given: Mapping[str, Codes]) -> dict[str, Tensor]:
+        """Return the joint probabilities of n sets of codes, the class, and each attribute.
+
+        `given` has the n codes of every attribute, -1 if it is not given. Of each attribute,
+        (classes, categories, n): two passes of messages in the tree of attributes (Pearl 1988).
+        """
+        tables, local, messages = {}, {}, {}
+        for name, table in self.tables.items():
+            tables[name] = table[0] if self.parents[name] is not None else table[0][:, None]
+            codes, own = given[name], np.arange(table.shape[-1])[:, None]
+            local[name] = ((codes < 0) | (codes == own)).astype(float)[None]
+        whole = self.prior[0][:, None]
+        for name, parent in reversed([*self.parents.items()]):
+            messages[name] = tables[name] @ local[name]
+            if parent is None:
+                whole = whole * messages[name][:, 0]
+            else:
+                local[parent] = local[parent] * messages[name]
+        joints: dict[str, Tensor] = {}
+        for name, parent in self.parents.items():
+            above, message = joints[parent] if parent else whole[:, None], messages[name]
+            rest = np.divide(above, message, out=np.zeros(message.shape), where=message > 0)
+            joints[name] = local[name] * (np.swapaxes(tables[name], 1, 2) @ rest)
+        return joints
 
     def _with_ancestors(self, names: Sequence[str]) -> list[str]:
         seen: set[str] = set()

@@ -6,7 +6,7 @@ come from bootstrap samples of its tables, and do not cover wrong assumptions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.bayes_classifier.redundancy import AttributeRedundancy
 from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 
 _LEAST = 1e-300
@@ -74,8 +74,29 @@ class _ModelTables:
         return Subtable(wanted, own, self.records, error, counted=False)
 
 
-def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
-    if weight == 1:
+def expected_counts(
+    replicates: Replicates,
+    names: Sequence[str],
+    records: int,
+    redundancy: AttributeRedundancy,
+    codes: Codes,
+) -> list[Tensor]:
+    """Return the counts of each attribute and the class in n subpopulations, without their errors.
+
+    `codes`, (n, attributes), has the given code of each of the attributes `names`, or -1. The
+    counts are those of `modelled_subpopulation`, (n, classes, categories).
+    """
+    joints = replicates.own_joints(dict(zip(names, codes.T, strict=True)))
+    weights = redundancy.weights(names, codes >= 0).T[:, :, None, None]
+    return [
+        records * _weighed(np.moveaxis(joints[name], 2, 0), replicates.prior[:1], weight)
+        for name, weight in zip(names, weights, strict=True)
+    ]
+
+
+def _weighed(shares: Tensor, prior: Tensor, weight: float | Tensor) -> Tensor:
+    """Return shares (samples, classes, categories) with the evidence for the class weighted."""
+    if np.all(weight == 1):
         return shares
     found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight
     found *= shares.sum(axis=1, keepdims=True) / found.sum(axis=1, keepdims=True)

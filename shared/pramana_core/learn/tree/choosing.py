@@ -112,7 +112,7 @@ def best_split(
     tried: dict[str, tuple[float, float]] = {}
     for name in attributes:
         try:
-            tried[name] = _candidate(within, name, target, 0).trial(tested=limit is not None)
+            tried[name] = candidate(within, name, target, 0).trial(tested=limit is not None)
         except EstimationError as error:
             failed = failed or error
     if failed is not None and not tried and not within.given:
@@ -123,10 +123,11 @@ def best_split(
         return None
     best = [*gains][first_largest([*gains.values()], scale=_BIT)]
     # Recompute the table: the tables of all candidates together could exceed memory.
-    return _candidate(within, best, target, len(tried))
+    return candidate(within, best, target, len(tried))
 
 
-def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> SplitCandidate:
+def candidate(within: Subpopulation, name: str, target: str, tried: int) -> SplitCandidate:
+    """Return an attribute that may split a node. Raises LimitExceeded: its table is too large."""
     try:
         return SplitCandidate(name, within.table([name, target]), tried)
     except LimitExceeded as error:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
+from pramana_core.domain import Domain
 from pramana_core.learn.bayes_classifier.learning import learn_with_redundancy
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN
 from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.learn.bayes_classifier.subpopulation import modelled_subpopulation
+from pramana_core.learn.bayes_classifier.subpopulation import (
+    expected_counts,
+    modelled_subpopulation,
+)
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
-from pramana_core.learn.tree.choosing import SplitCandidate, best_split
+from pramana_core.learn.tree.choosing import SplitCandidate, best_split, candidate
 from pramana_core.learn.tree.evidence import EMPTY, valid_counts
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, class_counts
-from pramana_core.learn.tree.pruning import PAYS, pruned, pruned_by_gain, wrong
+from pramana_core.learn.tree.outline import Tabulate, outline
+from pramana_core.learn.tree.pruning import pruned, pruned_by_gain
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.subpopulations import Subpopulation
 from pramana_core.progress import Progress, unwatched
@@ -49,8 +54,9 @@ def learn_tree(
     inputs = inputs_of(marginals.domain, target, attributes, "attributes")
     names = inputs.names
     report = on_step or unwatched
-    through, everything = _everything(marginals, target, names, report)
-    root = _Grower(target, marginals.records, options, through, report).grow(everything, names)
+    through, everything, tabulate = _everything(marginals, target, names, report)
+    grower = _Grower(target, marginals.records, options, report, inputs, tabulate)
+    root = grower.grow(everything, names)
     if options.prune and through is None:
         root = pruned(root)
     elif options.prune:
@@ -67,19 +73,24 @@ def learn_tree(
 
 def _everything(
     marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
-) -> tuple[ChosenModel | None, Subpopulation]:
-    """Return all records as a subpopulation, and the model behind its counts. The model is None if
-    reports contain all attributes and the target together."""
+) -> tuple[ChosenModel | None, Subpopulation, Tabulate | None]:
+    """Return all records as a subpopulation, the model behind its counts, and the model's tables.
+
+    Both are None if reports contain all attributes and the target together.
+    """
     if marginals.can_estimate([*names, target]):
-        return None, marginals.subpopulation()
+        return None, marginals.subpopulation(), None
 
     def tick(*_: int) -> None:
         on_step(0, STEPS)
 
     model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
     replicates = Replicates.of(model, marginals, tick=tick)
-    return model.model, modelled_subpopulation(
-        replicates, model.domain, target, marginals.records, evidence or UNKNOWN
+    known = evidence or UNKNOWN
+    return (
+        model.model,
+        modelled_subpopulation(replicates, model.domain, target, marginals.records, known),
+        partial(expected_counts, replicates, names, marginals.records, known),
     )
 
 
@@ -88,8 +99,11 @@ class _Grower:
     target: str
     records: int
     options: TreeOptions
-    through: ChosenModel | None
     on_step: Progress
+    inputs: Domain
+    tabulate: Tabulate | None
+    """The counts of a model, or None if nodes are counted."""
+    _outline: Mapping[tuple[int, ...], str] = field(default_factory=dict)
     _done: float = field(default=0.0)
 
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
@@ -100,7 +114,21 @@ class _Grower:
             self.records,
             counted=table.counted,
         )
-        return self._node(lambda: everything, attributes, classes, 0, 1.0)
+        if self.tabulate is None:
+            return self._node(lambda: everything, attributes, classes, 0, 1.0)
+        for name in attributes:
+            # Tables that are too large are rejected before the growth.
+            candidate(everything, name, self.target, 0)
+        self._outline = outline(
+            self.inputs,
+            classes.counts,
+            self.records,
+            self.options,
+            self.tabulate,
+            lambda done: self.on_step(round(STEPS * done), STEPS),
+        )
+        self._done = 1.0
+        return self._node(lambda: everything, attributes, classes, 0, 0.0)
 
     def _node(
         self,
@@ -112,10 +140,7 @@ class _Grower:
     ) -> Node:
         """Return a grown node; `share` is the part of the progress that its subtree represents."""
         self.on_step(round(STEPS * self._done), STEPS)
-        within = reach() if attributes and self._open(classes, depth) else None
-        # Splits on a model's counts are not tested.
-        limit = self.options.limit if self.through is None else None
-        best = within and best_split(within, self.target, attributes, limit=limit)
+        within, best = self._best_split(reach, attributes, classes, depth)
         if not within or not best:
             self._done += share
             return Node(classes)
@@ -127,15 +152,30 @@ class _Grower:
         )
         return Node(classes, best.split(), children)
 
+    def _best_split(
+        self,
+        reach: Callable[[], Subpopulation],
+        attributes: tuple[str, ...],
+        classes: NodeClasses,
+        depth: int,
+    ) -> tuple[Subpopulation | None, SplitCandidate | None]:
+        """Return a node's records and split; the splits of a model are known, not tested."""
+        if self.tabulate is not None:
+            within = reach()
+            codes = tuple(within.given.get(name, -1) for name in self.inputs.names)
+            name = self._outline.get(codes)
+            best = candidate(within, name, self.target, len(attributes)) if name else None
+            return within, best
+        if not attributes or not self._open(classes, depth):
+            return None, None
+        within = reach()
+        return within, best_split(within, self.target, attributes, limit=self.options.limit)
+
     def _open(self, classes: NodeClasses, depth: int) -> bool:
         if depth in (self.options.max_depth, DEEPEST):
             return False
         # An empty node is never split.
-        size = classes.effective if self.through is None else classes.total
-        if not reaches(size, max(self.options.least_records, EMPTY)):
-            return False
-        prunes = self.through is not None and self.options.prune
-        if prunes and not reaches(wrong(classes), PAYS, scale=classes.total):
+        if not reaches(classes.effective, max(self.options.least_records, EMPTY)):
             return False
         counts = valid_counts(np.array(classes.counts))
         return int(np.count_nonzero(counts > EMPTY * self.records)) > 1

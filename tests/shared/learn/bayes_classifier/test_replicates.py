@@ -14,7 +14,10 @@ from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN, AttributeRedundancy
 from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.learn.bayes_classifier.subpopulation import modelled_subpopulation
+from pramana_core.learn.bayes_classifier.subpopulation import (
+    expected_counts,
+    modelled_subpopulation,
+)
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
@@ -68,6 +71,32 @@ def test_elimination_gives_what_the_whole_joint_distribution_gives(kind: str) ->
                     if name not in given:
                         found = own.joint(given, [name])[0]
                         assert np.abs(found - brute(model, given, name)).max() < 1e-10
+
+
+@pytest.mark.parametrize("kind", ["naive-bayes", "tan"])
+@pytest.mark.parametrize("redundancy", [UNKNOWN, None])
+def test_counts_of_many_subpopulations_are_those_of_each(
+    kind: str, redundancy: AttributeRedundancy | None
+) -> None:
+    """Messages between attributes, against elimination in one subpopulation after the other."""
+    source = marginals()
+    model = classifier(kind, source)
+    names, linked = model.inputs.names, frozenset(map(frozenset, list(model.links)[:1]))
+    redundancy = redundancy or AttributeRedundancy(
+        0.3, dict(zip(names, (1.0, 2.0, 3.0, 4.0, 0.5), strict=True)), linked
+    )
+    made = Replicates.of(model, source, draws=2)
+    everyone = modelled_subpopulation(made, model.domain, "y", source.records, redundancy)
+    codes = np.array([*itertools.product((-1, 0, 1), repeat=len(names))], np.int32)
+    tables = expected_counts(made, names, source.records, redundancy, codes)
+    for number, row in enumerate(codes.tolist()):
+        within = everyone
+        for name, code in zip(names, row, strict=True):
+            within = within if code < 0 else within.within(name, code)
+        for name, code, table in zip(names, row, tables, strict=True):
+            if code < 0:
+                expected = within.table([name, "y"]).counts.T
+                assert table[number] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_samples_have_the_error_of_the_tables() -> None:

@@ -11,9 +11,16 @@ from pramana.setups import SeededOwner
 from pramana_core.design.families import Requirements, sampled
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.learning import (
+    learn_bayes_classifier,
+    learn_with_redundancy,
+)
+from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN
+from pramana_core.learn.bayes_classifier.replicates import Replicates
+from pramana_core.learn.bayes_classifier.subpopulation import modelled_subpopulation
 from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.learners import TREE
+from pramana_core.learn.tree.choosing import best_split
 from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
@@ -21,6 +28,7 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.learn.tree.pruning import pruned_by_gain
 from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.subpopulations import Subpopulation
 from pramana_core.plan import Plan
 
 DOMAIN = Domain.of(a="xyz", b="uv", c="stuv", d="kl", e="pqr", y="ABC")
@@ -85,6 +93,34 @@ def test_a_node_has_the_classes_that_the_model_expects(
 
     require(tree.root, [slice(None)] * 6)
     assert looked_at > 10
+
+
+def test_splits_of_all_nodes_are_those_of_each_node(
+    seen: EstimatedMarginals, tree: DecisionTree
+) -> None:
+    """The outline of all nodes, against the best split of one node after the other."""
+    options = TreeOptions(prune=False, least_records=200)
+    whole = learn_tree(seen, "y", options=options)
+    model, redundancy = learn_with_redundancy(seen, "y")
+    everyone = modelled_subpopulation(
+        Replicates.of(model, seen, draws=2), model.domain, "y", seen.records, redundancy or UNKNOWN
+    )
+
+    def require(node: Node, within: Subpopulation) -> int:
+        names = [name for name in model.inputs.names if name not in within.given]
+        best = best_split(within, "y", names, limit=None) if names else None
+        if best is None or node.classes.total < options.least_records:
+            assert node.split is None
+            return 1
+        assert node.split is not None
+        assert node.split.attribute == best.attribute
+        children = enumerate(node.children)
+        return sum(require(child, within.within(best.attribute, code)) for code, child in children)
+
+    assert require(whole.root, everyone) == len(whole.leaves) > 100
+    unpruned = learn_tree(seen, "y", options=TreeOptions(prune=False))
+    pruned = pruned_by_gain(unpruned.root, lambda names: seen.can_estimate([*names, "y"]))
+    assert pruned == tree.root
 
 
 def node_of(
