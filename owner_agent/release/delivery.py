@@ -189,7 +189,7 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
     if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
             f"Study {study!r} has the study plan {short(plan.digest)}, but the site file names "
-            "no plan. The loss by this release would add to the privacy loss stated in the plan.",
+            "no plan. The loss from this release would add to the privacy loss stated in the plan.",
             where="study_plan",
             remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
         )

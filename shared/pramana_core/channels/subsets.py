@@ -113,7 +113,7 @@ class SubsetSelection(Transition):
 
     @property
     def exact_amplification(self) -> Fraction | None:
-        """The exact gamma, or None if infinite: the subset always contains the truth."""
+        """The exact gamma, or None if it is infinite because subsets always contain the truth."""
         outside = RESOLUTION - self.inside_units
         if not outside:
             return None

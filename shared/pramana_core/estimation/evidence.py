@@ -282,7 +282,7 @@ class Evidence:
         """Return the evidence on the independence of `left` and `right` given `given`.
 
         Raises UnknownVariable: no source has a variable. OptionError: a variable is named twice, or
-        a side has none. LimitExceeded: the table has more than `TEST_CELLS` cells.
+        `left` or `right` is empty. LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
         names = sorted([*left, *right, *given])
         if not left or not right or len(set(names)) < len(names):

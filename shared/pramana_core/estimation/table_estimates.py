@@ -161,7 +161,7 @@ class FactoredTable(MarginalTable):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the table was assembled from smaller ones, as no record has all its variables."""
+        """Whether the table was made from smaller tables, because no record has all variables."""
         return not self.reported
 
     @property

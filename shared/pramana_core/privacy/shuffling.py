@@ -103,7 +103,7 @@ class CentralLoss:
     delta: float
 
     def __add__(self, other: CentralLoss) -> CentralLoss:
-        """Return the loss by two releases under different linkage secrets."""
+        """Return the loss from two releases under different linkage secrets."""
         return CentralLoss(self.epsilon + other.epsilon, self.delta + other.delta)
 
 

@@ -245,7 +245,7 @@ class SharedTreeMessage(DescribedContent):
 
     `requirement` is a guarantee for every path; it is checked on the counts of the tree. `counts`
     are `exact`, `propagated` (from merged paths in proportion), or `noised`. Only noised counts
-    have an `epsilon`, which limits the loss by the whole tree, splits included, if one record is
+    have an `epsilon`, which limits the loss from the whole tree, splits included, if one record is
     replaced by any other. `records` is the count of records that the tree was learned from, if
     public. `protection` is as in a masked table. A withdrawn release has no `tree`, only the names
     of its `columns`.

@@ -136,7 +136,7 @@ class LikelihoodJudge:
     )
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> _TestedGain | FixedGain:
-        """Return the gain of a parent, as `Judge.gain`; a reversed link has the same gain."""
+        """Return the gain of a parent (see `Judge.gain`). A reversed link has the same gain."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
             self._known[key] = self._make(child, given, parent)
@@ -151,7 +151,7 @@ class LikelihoodJudge:
         return _ExchangeGain(added, dropped)
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain of one structure over another, as `Judge.better`."""
+        """Return the gain of one structure over another; see `Judge.better`."""
         if first == second:
             return 0.0
         changed = [node for node in first if first[node] != second[node]]
@@ -194,7 +194,7 @@ class LikelihoodJudge:
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """Return the gains in bootstrap samples, as `Judge.resampled`."""
+        """Return the gains in bootstrap samples; see `Judge.resampled`."""
         left, right = sorted((child, parent))
         evidence = self.marginals.independence([left], [right], sorted(given))
         return evidence.resampled(draws, rng) - self._penalty(child, given, parent)
@@ -226,7 +226,7 @@ class PlainJudge:
     _scores: dict[tuple[str, frozenset[str]], float] = field(default_factory=dict)
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
-        """Return the gain of a parent, as `Judge.gain`."""
+        """Return the gain of a parent; see `Judge.gain`."""
         old = self.score(child, given)
         return FixedGain(self.score(child, given | {parent}) - self.scoring.eta * old)
 
@@ -235,7 +235,7 @@ class PlainJudge:
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain of one structure over another, as `Judge.better`. The larger of two sets
+        """Return the gain of one structure over another; see `Judge.better`. The larger of two sets
         of parents must have a score better by the margin of `Scoring.eta`."""
         changed = [child for child in first if first[child] != second[child]]
         return sum(self._better(child, first[child], second[child]) for child in changed)
@@ -257,7 +257,7 @@ class PlainJudge:
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """Return the gains in bootstrap samples, as `Judge.resampled`."""
+        """Return the gains in bootstrap samples; see `Judge.resampled`."""
         names = [parent, *sorted(given), child]
         tables = self.marginals.marginal(names).resampled(draws, rng)
         return self._of(tables) - self.scoring.eta * self._of(tables.sum(axis=1))
