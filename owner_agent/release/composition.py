@@ -107,7 +107,8 @@ class Unbounded:
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return, for each released column that has the same values as others, the others' names."""
+    """Return, for each released column that has the same values as other columns, the names of
+    those other columns."""
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:

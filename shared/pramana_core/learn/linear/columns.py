@@ -153,7 +153,7 @@ class DesignMatrix:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
-        """Return the term of each category in the linear function, the intercept in block 0."""
+        """Return each category's term in the linear function, with the intercept in block 0."""
         parts = [block @ weights[p] for block, p in zip(self.blocks, self.places, strict=True)]
         parts[0] = parts[0] + weights[0]
         return parts
