@@ -168,7 +168,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes), or None unless the loss is logistic."""
+        """Return the probability of each class, (n, classes), or None without logistic loss."""
         if self.options.loss != "logistic":
             return None
         scores = self.scores(codes)
