@@ -273,7 +273,7 @@ def _require_same(site: Site, current: AdoptedPlan) -> None:
             where="study_plan",
             remedy="If you approve the new plan, remove [study_plan] from the site file and join "
             "again. Under the new plan, reports are drawn anew, and the loss adds to the "
-            "loss by earlier releases.",
+            "loss from earlier releases.",
         )
 
 

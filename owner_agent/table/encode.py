@@ -61,7 +61,7 @@ class FoundRows:
         return self.count > 0
 
     def add(self, where: Mask, start: int = 0) -> None:
-        """Add the rows marked in a chunk; `start` rows of the table precede the chunk."""
+        """Count the marked rows of a chunk. `start` rows of the table precede the chunk."""
         places = np.flatnonzero(where)
         self.count += len(places)
         wanted = max(0, _SHOWN_ROWS - len(self._first))
