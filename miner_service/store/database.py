@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select, text
@@ -20,7 +21,14 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import Base, KeyRow
-from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
+from pramana_core.errors import (
+    NotReady,
+    OptionError,
+    PramanaError,
+    SchemaUnsupported,
+    StorageFull,
+    StoreCorrupt,
+)
 
 log = logging.getLogger(__name__)
 
@@ -117,8 +125,15 @@ HEAD = "12"
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
 
+OLDEST = 11
+"""The oldest schema revision that is upgraded."""
+
+
 def make_tables(writer: Engine, reader: Engine, place: str) -> None:
-    """Create the tables if they are missing. Raises StoreCorrupt, NotReady, StorageFull."""
+    """Create the tables if they are missing, or upgrade those of an earlier version.
+
+    Raises SchemaUnsupported, NotReady, StorageFull.
+    """
     with answering():
         with reader.connect() as connection:
             if revision_of(connection) == HEAD:
@@ -129,17 +144,36 @@ def make_tables(writer: Engine, reader: Engine, place: str) -> None:
             if found == HEAD:
                 return
             if found is not None:
-                raise StoreCorrupt(
-                    f"The database {place} has tables of schema {found or 'none'}; this miner reads"
-                    f" schema {HEAD}. They are unchanged.",
-                    where=place,
-                    remedy="Name an empty database, or one that this version of the miner created.",
-                )
-            Base.metadata.create_all(connection)
-            REVISION.create(connection)
-            connection.execute(REVISION.insert().values(version_num=HEAD))
+                _upgrade(connection, found, place)
+            else:
+                Base.metadata.create_all(connection)
+                REVISION.create(connection)
+                connection.execute(REVISION.insert().values(version_num=HEAD))
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql(f"PRAGMA user_version={HEAD}")
+
+
+def _upgrade(connection: Connection, found: str, place: str) -> None:
+    """Upgrade the tables in the transaction of the connection. Raises SchemaUnsupported."""
+    number = int(found) if found.isdecimal() else 0
+    if not OLDEST <= number < int(HEAD):
+        whose = (
+            "a newer version of the miner; use that version"
+            if number > int(HEAD)
+            else f"schemas {OLDEST} to {HEAD} are supported"
+        )
+        raise SchemaUnsupported(
+            f"The database {place} has tables of schema {found or 'none'}, but this miner reads"
+            f" schema {HEAD}. They are unchanged.",
+            where=place,
+            remedy=f"Name an empty database, or one of this miner ({whose}).",
+        )
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(Path(__file__).parent / "revisions"))
+    command.upgrade(config, HEAD)
 
 
 def revision_of(connection: Connection) -> str | None:

@@ -1,4 +1,4 @@
-"""`owner-agent backup` and `owner-agent restore`: an encrypted copy of the state directory."""
+"""The commands `backup` and `restore`, for an encrypted copy of the state directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from pramana_core.text_files import read_text
 
 PassphraseFile = Annotated[
     Path | None,
-    typer.Option(help="A file (mode 0600) with the passphrase, instead of a question."),
+    typer.Option(
+        help="A file (mode 0600) with the passphrase. By default, the command prompts for it."
+    ),
 ]
 
 
@@ -25,7 +27,7 @@ def backup(
     passphrase_file: PassphraseFile = None,
     site: SiteOption = SITE,
 ) -> None:
-    """Write the state directory into an encrypted file. Repeat it after every release."""
+    """Write an encrypted copy of the state directory to a file. Repeat this after every release."""
     from owner_agent.site.site import load_site
     from owner_agent.state.audit import noted
     from owner_agent.state.backup import back_up
@@ -43,7 +45,9 @@ def restore(
     passphrase_file: PassphraseFile = None,
     site: SiteOption = SITE,
 ) -> None:
-    """Restore a backup as the state directory, unless it has content; compare with the miner."""
+    """Restore the state directory from a backup, unless it has content. Then compare it with the
+    miner's list of releases.
+    """
     from owner_agent.release.history import known_entries, not_known_by_miner
     from owner_agent.site.site import load_site
     from owner_agent.state.audit import noted

@@ -40,8 +40,9 @@ def show_design(console: Console, made: Design) -> None:
         table.add_row(*_design_row(option, made, shown), style=style)
     console.print(table)
     console.print(
-        "Families are sorted by loss: 1 minus the expected correlation between estimated and true"
-        " associations. Columns 1, 2, ... are for tables of 1, 2, ... variables; gamma is for the"
+        "Families of channels are sorted by loss, which is 1 minus the expected correlation "
+        "between estimated and true associations. Columns 1, 2, ... are for tables of 1, 2, ... "
+        "variables; gamma is for the"
         " whole record." + (f" The prediction omits {goal.omitted:,} tables." * bool(goal.omitted)),
         style="dim",
     )
@@ -76,7 +77,8 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
         shares = plan.reported(name).items()
         table.add_row(name, ", ".join(f"{n} {100 * share:.3g}" for n, share in shares))
     console.print(table)
-    others = "" if over == whole else "; the others report variables of one owner, at full epsilon"
+    one = "; the other records report variables of one owner, at full epsilon"
+    others = "" if over == whole else one
     console.print(
         f"{over / whole:.0%} of the records report variables of several owners, each with a share"
         f" of epsilon{others}.",
@@ -132,8 +134,9 @@ def recommendation(made: Design, learn: str) -> str:
     bound = Amplification(math.log(chosen.gamma))
     return (
         f"Recommended: {chosen.family}. It learns {learned} from {made.problem.records:,} records."
-        f" {shown} associations are detectable: estimates keep {prediction.kept:.0%} of a moderate"
-        f" one{typical}. Local bound: a report multiplies the odds of any statement about a record"
+        f" {shown} associations are detectable, and estimates keep {prediction.kept:.0%} of a "
+        f"moderate association{typical}. Local bound: a report multiplies the odds of any "
+        "statement about a record"
         f" by at most {bound.written_gamma} (gamma), so that a belief of {PRIOR:.0%} grows to at"
         f" most {bound.grown(PRIOR):.1%}. Against readers who cannot attribute reports to people:"
         f" {central_of(made).description}."

@@ -45,8 +45,8 @@ def public_part(
 def print_written(path: Path) -> None:
     """Print the path and the purpose of the public part."""
     console().print(
-        f"Wrote {path}, the public part: only names and categories. For a joint plan, give the file"
-        " to the person who runs `owner-agent design PART...`.",
+        f"Wrote {path}, the public part: only names and categories. For a joint plan, give the "
+        "file to the person who runs `owner-agent design PART...`.",
         markup=False,
         soft_wrap=True,
     )
@@ -260,7 +260,8 @@ def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -
     out = console()
     out.print(
         f"{proposed.rows:,} records, identified by column {proposed.record_id!r} (--record-id"
-        " selects another). Categories become public with the plan: accept or replace each list.",
+        " selects another). Categories become public with the plan, so accept or replace each "
+        "list.",
         markup=False,
     )
     kept: list[ProposedVariable] = []
@@ -274,7 +275,8 @@ def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -
     names = [v.name for v in kept]
     while True:
         answer = typer.prompt(
-            "Columns that are not sensitive, to send unchanged (none, or names with commas)",
+            "Columns to send unchanged because they are not sensitive (names separated by "
+            "commas, or none)",
             default="none",
         )
         chosen = [] if answer == "none" else [name.strip() for name in answer.split(",")]
@@ -299,8 +301,9 @@ def _confirm_list(
     out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
-            f"{variable.rare} of these categories have fewer than 5 records each, which the list"
-            " would reveal, unless it is public knowledge that such records exist.",
+            f"{variable.rare} of these categories have fewer than 5 records each, and the list "
+            "would reveal that such records exist. Accept the list only if this is public "
+            "knowledge.",
             style="yellow",
             markup=False,
         )

@@ -377,8 +377,8 @@ def _release(
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
-                    f"{now.large_exchange} Are the new records people who were never reported"
-                    " before?"
+                    f"{now.large_exchange} Do the new records belong to people who were never "
+                    "reported before?"
                 )
             approval.require(load_site(command.path))
             return replace(options, accept_new_people=agreed)
@@ -387,7 +387,9 @@ def _release(
             keys = KeyStore(site.state)
             if not keys.path("draw").exists():
                 keys.create("draw", command.environment.random_bytes)
-                show_lines([f"Made your draw key, {keys.path('draw')}: it never leaves this site."])
+                show_lines(
+                    [f"Created your draw key, {keys.path('draw')}, which never leaves this site."]
+                )
             into = partial(release_to_file, kind, command.out)
             outcome = into(site, command.environment, replace(options, alone=True), watch, show)
         elif command.publish:

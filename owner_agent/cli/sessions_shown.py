@@ -113,8 +113,8 @@ def peer_sections(
     if tables:
         allowed = "" if groupings is None else f" The site file allows {groupings} per study."
         words = (
-            "Two tables that differ in few records reveal those records by subtraction, which"
-            f" epsilon does not cover.{allowed}"
+            "Two tables that differ in a few records reveal these records by subtraction. No "
+            f"epsilon covers this disclosure.{allowed}"
         )
         yield Section("Tables shared exactly with peers", table=_text_table(tables))
         yield Section(sentences=[Sentence(words, "note")])

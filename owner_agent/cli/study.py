@@ -219,7 +219,9 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     if people == "different":
         # Records of different owners must not be linked.
         store.create("linkage", now.environment.random_bytes)
-        now.say("Created a linkage secret for this site only, as the owners have different people.")
+        now.say(
+            "Created a linkage secret for this site only, because the owners have different people."
+        )
         return
     now.say(
         "The owners' linkage secret is missing. Import it with `owner-agent join --linkage FILE`,"

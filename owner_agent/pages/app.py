@@ -153,8 +153,8 @@ def _closed() -> Unauthenticated:
     return Unauthenticated(
         "These pages open with the link that `owner-agent serve` printed, which works once, in one"
         " browser.",
-        remedy="Stop that command with Ctrl-C and start it again to get another link. Publish again"
-        " to continue an interrupted publication.",
+        remedy="To get another link, stop that command with Ctrl-C and start it again. If this "
+        "interrupts a publication, publish again to continue.",
     )
 
 

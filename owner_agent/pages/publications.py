@@ -60,7 +60,7 @@ class Publications:
                 raise Conflict(
                     "A publication is running.",
                     where=last.id,
-                    remedy="Wait for its end; its page shows the progress.",
+                    remedy="Wait until it ends. The page of the publication shows its progress.",
                 )
             made = Publication(uuid.uuid4().hex)
             self._all[made.id] = made

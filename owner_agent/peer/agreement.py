@@ -42,16 +42,16 @@ def consent(
         message = f"{caller} proposes a session that it does not lead, or that excludes {own}."
         raise Forbidden(message, where=caller)
     if strangers:
-        message = f"{own} does not know {', '.join(strangers)}."
-        remedy = f"Ask {own} to add them to the known peers in its site file."
+        message = f"The site file of {own} does not list {', '.join(strangers)} as known peers."
+        remedy = f"Ask {own} to add these owners to the known peers in its site file."
     elif proposal.study != site.peer.study:
-        message = f"The [peer] section of {own} names another study than {proposal.study!r}."
+        message = f"The [peer] section of {own} names a study other than {proposal.study!r}."
         remedy = "Agree on a study, and write its name into every [peer] section."
     elif proposal.seconds > most:
-        message = f"{own} allows at most {most:.0f} seconds, not {proposal.seconds:.0f}."
-        remedy = f"Request less, or ask {own} to raise longest_seconds in its [peer] section."
+        message = f"{own} allows a session at most {most:.0f} seconds, not {proposal.seconds:.0f}."
+        remedy = f"Propose a shorter time, or ask {own} to raise longest_seconds in [peer]."
     elif only is not None and not only.allows(proposal, own, known):
-        message = f"{own} agreed to another session than this one."
+        message = f"{own} agreed to another session than the proposed one."
         remedy = f"Send {own} the session file, for `owner-agent peer --only`."
     else:
         proposal.task.check()

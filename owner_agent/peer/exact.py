@@ -127,9 +127,10 @@ def _refusal(holding: LocalRecords) -> OtherGroupings:
     owner, groupings = holding.site.owner, holding.site.peer.groupings
     most = "one table" if groupings == 1 else f"{groupings} tables"
     return OtherGroupings(
-        f"{owner} does not share these parameters: they need other columns, groups, records or"
-        f" values than before, or several tables. {owner} allows {most} per study. Two tables that"
-        " differ in few records reveal those records.",
+        f"{owner} does not share these parameters, because they would disclose more than the "
+        f"{most} that {owner} allows per study. Tables with other columns, groups, records or "
+        "values than before count anew. Two tables that differ in a few records reveal these "
+        "records.",
         where=owner,
         remedy="Learn from the same columns and records as before, all in one session. Or ask"
         f" {owner} to raise groupings in its [peer] section, if the custodian accepts the risk.",

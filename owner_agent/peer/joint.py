@@ -148,7 +148,7 @@ class _Coordinator:
         return SessionEnded(
             f"{names} {what} within {self.proposal.seconds:.0f} seconds.",
             where=names,
-            remedy="Increase the session's seconds, or contact the owner's custodian.",
+            remedy="Increase seconds in the session file, or contact the owner's custodian.",
         )
 
     def learned(self) -> list[Signed]:

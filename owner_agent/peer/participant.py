@@ -135,7 +135,7 @@ class Participant:
             self.leads = before
 
     def within(self, ends: float) -> Self:  # noqa: ARG002
-        """Return this participant, because calls of one's own methods need no time limit."""
+        """Return this participant itself. Calls to one's own participant need no time limit."""
         return self
 
     def ask(
@@ -291,7 +291,7 @@ class Participant:
         ended = SessionEnded(
             f"{self.name} ended the session: no result within {seconds}.",
             where=self.name,
-            remedy="Increase the session's seconds, or find out which owner is slow.",
+            remedy="Increase seconds in the session file, or find out which owner is slow.",
         )
         self.give_up(mine, ended)
 

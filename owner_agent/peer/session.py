@@ -69,7 +69,9 @@ class Session:
         }
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
-        """Return the plan of what a sender sends to a receiver, or None if that is nothing."""
+        """Return the plan of the blocks that a sender sends to a receiver; None if it
+        sends none.
+        """
         names = self.proposal.entitled(self.holdings, sender, receiver)
         drawn = self.drawn.get(sender)
         share = None if drawn is None else share_of(drawn, names)

@@ -101,7 +101,6 @@ def _(channel: Symmetric) -> UnitSampler:
     narrow = code_dtype(channel.size)
 
     def drawn(codes: Codes, words: UniformWords) -> Codes:
-        """Keep the code for draws below `keep`; each other category has the next `off` draws."""
         draws = words.word(0)
         # Draws below `keep` wrap around above all others: `last * off` is 2^32 - `keep`.
         draws -= keep

@@ -158,7 +158,8 @@ class Calls:
         return Unreachable(
             f"The server at {self.url} {what}.",
             where=self.url,
-            remedy="Check that the address is a miner's and that both sides run the same version.",
+            remedy="Check that the address is the address of a miner, and that agent and miner "
+            "have the same version.",
         )
 
     def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
@@ -173,7 +174,7 @@ class Calls:
     def _gave_up(self, attempts: int, reason: str) -> Unreachable:
         times = "once" if attempts == 1 else f"{attempts} times"
         return Unreachable(
-            f"The miner at {self.url} could not be reached; tried {times} ({reason}).",
+            f"The miner at {self.url} could not be reached in {times} ({reason}).",
             where=self.url,
             remedy=self._remedy,
         )
@@ -210,7 +211,7 @@ class Miner(Calls):
             url,
             token,
             refusal=_refused,
-            remedy="Check the address in the site file and that the miner is running.",
+            remedy="Check the miner's address in the site file, and that the miner is running.",
             transport=environment.transport,
             sleep=environment.sleep,
             attempts=environment.attempts,

@@ -24,8 +24,8 @@ from pramana_core.wire.parts import Column, locate
 CHOICES = (
     "Choose how to report these records. `--corrections keep` repeats their first reports, at no"
     ' privacy loss; `corrections = "keep"` in the site file makes this choice permanent.'
-    " `owner-agent new-epoch --yes` randomizes all records again, which adds their epsilon for"
-    " everybody."
+    " `owner-agent new-epoch --yes` randomizes all records again, which adds the whole epsilon "
+    "once more for every record."
 )
 
 
@@ -102,7 +102,7 @@ GROWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """Lower bounds for the counts of records removed (`gone`) and `new` since the last release."""
+    """Lower bounds for the counts of records removed (`gone`) and added (`new`) since a release."""
 
     earlier: int
     gone: int

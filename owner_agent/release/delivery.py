@@ -146,13 +146,13 @@ class Delivery:
 def withdrawn(entry: Entry, where: str) -> Conflict:
     """Return the error for publishing a release that was withdrawn."""
     remedy = (
-        "A table with more or fewer records gives a new release, which repeats the reports of"
-        " the remaining records."
+        "A table with more or fewer records gives a new release, in which the remaining records "
+        "keep their reports."
     )
     if not entry.follows_plan:
         remedy = (
-            "A release with other options or records can be compared with this release, so it"
-            " needs --accept-added-loss."
+            "A release with other options or records adds loss, because it can be compared with "
+            "this release. Therefore it needs --accept-added-loss."
         )
     content = "this tree" if entry.kind == SHARED_TREE else "these records"
     return Conflict(

@@ -201,7 +201,7 @@ def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The file {path} of the outbox was changed or damaged.",
+        f"The file {path} in the outbox was changed or damaged.",
         where=str(path),
         remedy=f"Remove the folder {folder} and publish again with the same options, which writes"
         " the same content.",

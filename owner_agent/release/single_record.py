@@ -71,7 +71,7 @@ def permanent_report(
 
 
 def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
-    """Return the report in a file, or None without the file. Raises as `permanent_report`."""
+    """Return the report in a file; None if the file is missing. Raises as `permanent_report`."""
     return _kept(file, study, plan) if file.exists() else None
 
 

@@ -55,7 +55,7 @@ class SortedRuns:
     """Runs of reports, each sorted by pseudonym. For an invalid table, runs of pseudonyms only."""
 
     def __init__(self, folder: Path, plan: Plan):
-        """Start without runs; their files will be in `folder`."""
+        """Start without any run. Runs that are added will be stored in `folder`."""
         self._folder = folder
         self._plan = plan
         self._file = ScratchFile(folder)

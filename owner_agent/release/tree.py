@@ -229,7 +229,7 @@ class PreparedTree(PreparedRelease):
 
     @cached_property
     def message(self) -> SharedTreeMessage:
-        """The message to send. Raises ConfigError if a name or a size exceeds the limits."""
+        """The message to send. Raises ConfigError if a name or size exceeds a release's limits."""
         section, private = self.chosen.section, self.chosen.private
         required = None if section.required is None else section.required.required
         epsilon = None if private is None else private.epsilon

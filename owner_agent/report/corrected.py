@@ -72,16 +72,17 @@ class Corrected:
         if self.choice == "keep":
             return f"{counted} {kept}."
         return (
-            f"{counted} would be reported differently. Before publishing, choose: with"
-            f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` all records"
-            f" are randomized again (epsilon {bound(row['epsilon_if_anew'])} for everybody)."
+            f"{counted} would be reported differently. Choose before publishing. With "
+            f"--corrections keep, they {kept}. After `owner-agent new-epoch --yes`, all records "
+            f"are randomized again (epsilon {bound(row['epsilon_if_anew'])} for everybody)."
         )
 
     def section(self) -> Section:
         """Return the section on corrected records for a plan's report."""
         note = (
-            "These counts are from the table. Remove this section before showing the report to"
-            " people who may not know how many records were corrected. Two different reports of a"
+            "These counts come from the table. Before you show the report to people who must not "
+            "learn how many records were corrected, remove this section. Two different reports "
+            "of a"
             " record would show that its value changed, whatever the channel. Therefore every"
             " record keeps its first report, or all records are randomized again and their"
             " epsilons add."

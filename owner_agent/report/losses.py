@@ -91,8 +91,8 @@ def refusals(losses: Losses | None) -> Iterator[str]:
     """Yield a warning that lists the columns whose added loss must be accepted, if any."""
     if losses is not None and losses.refused:
         yield (
-            f"{', '.join(losses.refused)} were released before in another form: you can publish"
-            " only if you accept the added loss."
+            f"{', '.join(losses.refused)} were released before in another way. You can publish "
+            "only if you accept the added loss."
         )
 
 

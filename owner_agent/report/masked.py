@@ -101,8 +101,8 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         Section(
             sentences=[
                 Sentence(
-                    "This page shows your true values as pictures. It is private: do not copy it to"
-                    " others. It is never sent.",
+                    "This page shows your true values as pictures, so it is private. It is never "
+                    "sent. Do not give copies to others.",
                     "private",
                     brief=False,
                 )
@@ -252,7 +252,7 @@ def _named(now: PreparedMask) -> Iterator[Section]:
     count = (
         f"These are the {len(rows)} most disclosed of {exposed:,} such records."
         if exposed > len(rows)
-        else "All other records are disclosed less."
+        else "Less is disclosed about all other records."
     )
     yield Section(
         "Most disclosed records",

@@ -48,8 +48,9 @@ def _inconsistency(outcome: PublishOutcome) -> list[str]:
         (
             f"the miner finds that the reports of {', '.join(check.variables)} do not fit their"
             f" transition matrices (p = {check.p_value:.2g}). This happens to at most one in"
-            f" {1 / RATE:,.0f} releases that follow their plan. A column may have been sent without"
-            " randomization. Analysts see a warning; withdraw the release if you find the cause."
+            f" {1 / RATE:,.0f} releases that follow their plan. A column may have been sent "
+            "without randomization. Analysts see a warning. If you find a fault, withdraw the "
+            "release."
         )
     ]
 
@@ -66,8 +67,8 @@ def _changes(outcome: PublishOutcome) -> list[str]:
         (
             "the miner finds records whose reports in this release differ from earlier releases"
             f" ({', '.join(earlier)}) by the same draws: {each}. The difference reveals that these"
-            " people's values changed, which no epsilon bounds. The agent's record of its earlier"
-            " reports is incomplete: restore its state folder from your backup before you publish"
-            " again."
+            " people's values changed, which no epsilon bounds. The agent's memory of its "
+            "earlier reports is incomplete. Restore the state directory from your backup before "
+            "you publish again."
         )
     ]

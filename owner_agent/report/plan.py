@@ -149,8 +149,9 @@ def _summary(
     )
     lead = (
         "Computed from the plan and the number of records, for an attacker to whom all categories"
-        f" are equally likely. {besides} The plan protects the shares of a sensitive column, so the"
-        " page uses no prior from the table. You may show this page."
+        f" are equally likely. {besides} The plan also protects the shares of categories in a "
+        "sensitive column, so the page uses no shares from the table. You may show this page to "
+        "others."
     )
     sentences = [Sentence(lead, "note", brief=False)]
     sentences += [Sentence(words, "warning") for words in numbers["warnings"]]
@@ -197,9 +198,10 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     )
     meaning = (
         "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
-        " its logarithm; ∞ means that some report excludes a true value. The bounds are for the"
-        " report of the variable's own block alone. If variables depend on each other, other"
-        " blocks also reveal information; the bound on all sensitive variables, above, covers that."
+        " its logarithm; ∞ means that some report excludes a true value. Each bound is for the "
+        "report of the variable's own block. If variables depend on each other, other blocks "
+        "reveal more about the variable. The bound on all sensitive variables, above, includes "
+        "this disclosure."
     )
     more = (
         "Variables of a block have the block's gamma, which bounds their joint disclosure. Public"
@@ -311,10 +313,10 @@ def equal_column_lines(
     """Return a sentence for each randomized column with the same values as other columns."""
     sums = {} if losses is None else {row["column"]: after(row) for row in losses.columns}
     return [
-        f"Column {column!r} and {first_few(map(repr, others))} have equal values: they are"
-        " one secret, and their losses add"
-        f"{f' to epsilon {sums[column]}' if column in sums else ''}. Withhold one of them, or"
-        " protect them in one block."
+        f"Column {column!r} and {first_few(map(repr, others))} have equal values, so they "
+        "are one secret and their losses add"
+        f"{f' to epsilon {sums[column]}' if column in sums else ''}. Omit one of these columns, "
+        "or put their variables into one block."
         for column, others in one_secret.items()
         if column < min(others)
     ]

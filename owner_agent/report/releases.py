@@ -15,12 +15,13 @@ from pramana_core.report.report import Column, Row, Section, Table
 from pramana_core.wire.release_kinds import SHARED_TREE
 
 MASKED_NOTE = (
-    "No epsilon bounds what masked values reveal about a record, and the sums exclude them. The"
+    "No epsilon bounds what masked values reveal about a record, so the sums do not include "
+    "masked columns. The"
     " report of `owner-agent mask` describes their protection."
 )
 SHARED_NOTE = (
-    "Unless a shared tree is private, no epsilon bounds what it reveals about a record, and the"
-    " sums exclude it. `owner-agent share-model` describes the guarantees of such a tree."
+    "Unless a shared tree is private, no epsilon bounds what it reveals about a record, so the "
+    "sums do not include it. `owner-agent share-model` describes the guarantees of such a tree."
 )
 
 
@@ -46,7 +47,7 @@ class LedgerSummary:
         ]
         notes = [MASKED_NOTE] * bool(unbounded.masked) + [SHARED_NOTE] * bool(unbounded.shared)
         notes += [
-            f"{column} has the same values as {', '.join(others)}: one secret, whose losses add."
+            f"{column} has the same values as {', '.join(others)}, so their losses add."
             for column, others in renamed(entries).items()
         ]
         return cls(tuple(map(release_row, entries)), tuple(columns), tuple(notes))
@@ -73,7 +74,7 @@ class LedgerSummary:
         return [
             Section("Releases", table=Table(releases, self.releases)),
             Section(
-                "Composed epsilon of all releases that may have been sent",
+                "Total epsilon of all releases that may have been sent",
                 table=Table(losses, self.columns),
             ),
             Section(sentences=self.notes),

@@ -114,8 +114,9 @@ class StudyForecast:
             )
         if now.max_central_epsilon is not None:
             yield (
-                f"It keeps a central epsilon of {bound(now.max_central_epsilon)} at delta"
-                f" {now.central_delta:g} among {now.central_records or 0:,} records or more."
+                f"The study also limits the central epsilon to {bound(now.max_central_epsilon)}, "
+                f"at delta {now.central_delta:g} among at least {now.central_records or 0:,} "
+                "records."
             )
         if now.max_epsilon_column is not None:
             yield f"The study's budget for each column is epsilon {bound(now.max_epsilon_column)}."

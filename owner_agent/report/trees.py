@@ -74,7 +74,9 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
         *_tree(now.tree),
     ]
     if losses is not None:
-        note = "All columns of a private tree share its one epsilon; the sums exclude other trees."
+        note = (
+            "All columns of a private tree share one epsilon. The sums do not include other trees."
+        )
         sections.append(losses.section(note))
     sections.append(
         Section(
@@ -116,13 +118,14 @@ def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
         ),
         Fact(
             percent(after["accuracy_on_own_records"]),
-            f"{right}. The tree was learned from them: on new records it will be less accurate",
+            f"{right}. The tree was learned from these records, so it will be less accurate on "
+            "new records",
         ),
     ]
     sentences = [
         Sentence(
-            "This page shows true figures of your records. It is private: do not copy it to others."
-            " It is never sent.",
+            "This page shows true counts of your records, so it is private. It is never sent. Do "
+            "not give copies to others.",
             "private",
             brief=False,
         ),
@@ -161,8 +164,9 @@ def _beyond_ranges(now: PreparedTree) -> Iterator[str]:
         beyond = int(np.count_nonzero((column.values < low) | (column.values > high)))
         if attribute.name not in declared:
             yield (
-                f"The range of {attribute.name}, {low:g} to {high:g}, is released; it is from the"
-                " table, rounded outward. Declare low and high to release nothing about the table."
+                f"The range of {attribute.name}, {low:g} to {high:g}, is released. It comes from "
+                "the table and is rounded outward. To reveal no range of the table, declare low "
+                "and high."
             )
         elif beyond:
             yield (

@@ -116,8 +116,8 @@ def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]
         if name == record_id
     ]
     found += [
-        f"mask: column {name!r} is confidential, but a variable also reads it: it would be"
-        " released in two forms"
+        f"mask: column {name!r} is confidential, but a variable also reads it, so it would be "
+        "released in two forms"
         for name in section.confidential
         if name in read
     ]

@@ -73,7 +73,7 @@ def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Return a position counted from 1: `variables[2].channel.p` is the second variable's."""
+    """Return the text of a position, counted from 1, such as `variables[2].channel.p`."""
     place = ""
     for part, in_file in _parts(location):
         if not in_file:

@@ -285,7 +285,7 @@ def _column_mistakes(site: SiteFile) -> list[str]:
     mistakes = [f"two variables have the name {n!r}" for n in repeated_in(names)]
     # Two draws of one sensitive value would be sent: their losses add, unnoticed by the plan.
     mistakes += [
-        f"column {s!r} is read by more than one variable; its value would be reported twice"
+        f"column {s!r} is read by more than one variable, so its values would be reported twice"
         for s in repeated_in(sources)
     ]
     mistakes += [
@@ -312,7 +312,7 @@ def _block_mistakes(site: SiteFile) -> list[str]:
         for n in named
         if n not in known
     ]
-    mistakes += [f"variable {n!r} is in blocks more than once" for n in repeated_in(named)]
+    mistakes += [f"variable {n!r} is listed in blocks more than once" for n in repeated_in(named)]
     mistakes += [
         f"variable {n!r} is in a block and has a separate channel; keep one of them"
         for n in dict.fromkeys(named)

@@ -210,15 +210,15 @@ def sharing_mistakes(
         if name == record_id
     ]
     found += [
-        f"share_model: column {name!r} is also masked; it would be released in two forms"
+        f"share_model: column {name!r} is also masked, so it would be released in two forms"
         for name in section.columns
         if name in confidential
     ]
     # A private tree's epsilon adds to a randomization's; other trees have no bound to add.
     if section.private is None:
         found += [
-            f"share_model: column {name!r} is also randomized by a variable; it would be released"
-            " in two forms, one of them without a bound"
+            f"share_model: column {name!r} is also randomized by a variable, so it would be "
+            "released in two forms, one of them without a privacy bound"
             for name in section.columns
             if read.get(name)
         ]

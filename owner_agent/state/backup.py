@@ -1,8 +1,8 @@
 """Encrypted backups of a state directory, in one file.
 
-The file is a tar archive, encrypted by AES-256-GCM in chunks under a key from a passphrase by
-Scrypt. Nonces have a counter and mark the last chunk (STREAM, Hoang et al. 2015), so that a chunk
-that is changed, missing or moved is detected.
+The file is a tar archive, encrypted by AES-256-GCM in chunks. Scrypt derives the key from a
+passphrase. Each nonce contains a counter and marks the last chunk (STREAM, Hoang et al. 2015), so a
+chunk that is changed, missing or moved is detected.
 """
 
 from __future__ import annotations
@@ -108,13 +108,13 @@ def _archive(state: Path, file: IO[bytes], now: datetime) -> int:
 def restore(file: Path, state: Path, passphrase: str) -> datetime:
     """Restore a backup as a new state directory; return the time of the backup.
 
-    Raises Conflict if the directory has content; OptionError, StorageFull.
+    Raises OptionError, StorageFull, and Conflict if the directory already has content.
     """
     if state.exists() and any(state.iterdir()):
         raise Conflict(
-            f"{state} exists and has content; nothing was restored.",
+            f"{state} already has content. Nothing was restored.",
             where="state",
-            remedy="If it is damaged, move it away and restore again.",
+            remedy="If the directory is damaged, move it to another place and restore again.",
         )
     folder = state.parent / f".{state.name}.{secrets.token_hex(8)}"
     try:

@@ -37,7 +37,7 @@ class WaitingTimes:
 
 @dataclass(frozen=True)
 class Environment:
-    """The agent's network transport, clock, waiting times and randomness; tests replace them."""
+    """The agent's network transport, clock, waiting times and randomness, replaceable in tests."""
 
     transport: httpx.BaseTransport | None = None
     sleep: Callable[[float], None] = time.sleep

@@ -32,8 +32,8 @@ EXAMPLE_KEY = bytes(range(KEY_LENGTH))
 _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
 _HOW_TO_GET: dict[KeyName, str] = {
     "draw": "Run `owner-agent keys create`.",
-    "linkage": "Run `owner-agent keys import linkage FILE` with the owners' secret. The first"
-    " owner runs `owner-agent keys create --linkage` instead.",
+    "linkage": "Run `owner-agent keys import linkage FILE` with the secret of the other owners. "
+    "If you are the first owner, run `owner-agent keys create --linkage` instead.",
 }
 
 

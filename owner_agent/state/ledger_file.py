@@ -53,9 +53,10 @@ TRACES = (
 """Files and folders that the agent writes only after it has created the ledger."""
 
 WAYS_OUT = (
-    "Restore the state directory from your backup, with all files in their latest state. Without a"
-    " backup, run `owner-agent new-epoch`: it enters the releases that the miner has into the"
-    " ledger and makes all later draws new and independent, so that their epsilons add."
+    "Restore the state directory from your backup, with all files in their latest state. Without "
+    "a backup, run `owner-agent new-epoch`. The command enters the miner's list of your releases "
+    "into the ledger. It also makes all later draws independent of earlier ones, so their "
+    "epsilons add."
 )
 
 

@@ -31,7 +31,7 @@ class TokenStore:
             write_replacing(self.state / "tokens" / f"{study}.end", end.isoformat().encode())
 
     def end(self, study: str) -> datetime | None:
-        """Return the time of a token's end, or None if it is unknown. Raises KeyFileError."""
+        """Return the time when a token expires, or None if it is unknown. Raises KeyFileError."""
         path = self.state / "tokens" / f"{study}.end"
         return datetime.fromisoformat(read_secret(path)) if path.exists() else None
 

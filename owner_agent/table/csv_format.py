@@ -157,7 +157,7 @@ def with_points(cells: pa.Array) -> pa.Array:
 
 
 def fault(source: TableSource, reason: str = "") -> TableError:
-    """Return the error for the first fault of a CSV file; if none is found, with the `reason`."""
+    """Return an error for the first fault of a CSV file, or for the `reason` if none is found."""
     try:
         found = find_fault(source)
     except (OSError, EOFError, LookupError, zlib.error):
@@ -176,7 +176,7 @@ def find_fault(source: TableSource) -> TableError | None:
         content = file.read()
     if suffix := next((s for mark, s in _OTHER_FORMATS.items() if content.startswith(mark)), None):
         return TableError(
-            f"The table {path} is not a CSV file: it begins as a {suffix} file.",
+            f"The table {path} is not a CSV file. Its first bytes are those of a {suffix} file.",
             where=str(path),
             remedy=f"Rename the file so that its name ends in {suffix}.",
         )

@@ -156,8 +156,9 @@ class TableEncoder:
                 f"Variable {one.column!r} is sent unchanged and reveals {one.of!r}: it predicts the"
                 f" value of {one.of!r} correctly for {one.share:.1%} of the records.",
                 where=one.column,
-                remedy=f"Make {one.column!r} sensitive or omit it. If its readers may know"
-                f' {one.of!r}, set reveals = ["{one.of}"] in its entry of the site file.',
+                remedy=f"Make {one.column!r} sensitive or omit it. If all who receive"
+                f' {one.column!r} may know {one.of!r}, set reveals = ["{one.of}"]'
+                " in its entry of the site file.",
             )
             for one in self._giveaways
             if one.of not in self._allowed.get(one.column, (one.of,))
@@ -215,7 +216,7 @@ def id_problems(
             DuplicateRecordId(
                 f"Column {column!r}, the record id, repeats {distinct} ids, in {duplicates.text}.",
                 where=column,
-                remedy="Keep one row per record.",
+                remedy="Keep only one row per record.",
             )
         )
     return problems
@@ -224,7 +225,7 @@ def id_problems(
 def table_changed() -> TableError:
     """Return the error of a table whose records changed between two readings."""
     return TableError(
-        "The table changed while it was read: its records differ from those read before.",
+        "The table changed while it was read, because a second reading found other records.",
         remedy="Run the command again when no program is writing to the table.",
     )
 

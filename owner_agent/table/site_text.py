@@ -84,7 +84,7 @@ def _origin(variable: ProposedVariable) -> str:
     note = f"# The column contains {variable.note}.\n" if variable.note else ""
     if variable.cuts:
         return f"{note}# Cuts proposed from the table, at round numbers.\n"
-    return f"{note}# The table's own list, which you confirmed.\n"
+    return f"{note}# A list from the table, which you confirmed.\n"
 
 
 def _comment(text: str) -> str:

@@ -76,7 +76,7 @@ class AuditLog:
                 f"An entry of the audit log cannot be written ({error.strerror}), so no change is"
                 " made.",
                 where=_WHAT,
-                remedy="The operator should check the file audit.jsonl, its folder and its disk.",
+                remedy="Check the file audit.jsonl, its folder and its disk.",
             ) from error
 
     def _append(self, descriptor: int, line: bytes) -> None:

@@ -64,6 +64,10 @@ _TABLE: Mapping[str, tuple[Any, ...]] = {
     ),
     "SessionEnded": ("session-ended", "The joint session was ended"),
     "StoreCorrupt": ("store-corrupt", "Stored data are damaged", 500),
+    "SchemaUnsupported": (
+        "schema-unsupported",
+        "Another version of the miner made the database",
+    ),
     "HistoryLost": ("history-lost", "The history of releases is incomplete", 409),
     "WorkerLost": ("worker-lost", "The job's worker ended", 500),
     "Forbidden": ("forbidden", "Not allowed", 403, 4),
@@ -335,6 +339,10 @@ class SessionEnded(StateError):
 
 class StoreCorrupt(StateError):
     """Stored bytes differ from the acknowledged bytes."""
+
+
+class SchemaUnsupported(StoreCorrupt):
+    """The database's tables have a schema that this version of the miner cannot upgrade."""
 
 
 class HistoryLost(StoreCorrupt):

@@ -1,7 +1,7 @@
-"""Designing the best plan for a need: requirements, a goal, and every family's predicted errors.
+"""Designing the best plan from requirements and a goal, by the predicted errors of every family.
 
-`pramana_core.privacy` measures the privacy loss of a plan; `owner_agent.design` has the custodian's
-commands.
+`pramana_core.privacy` measures the privacy loss of a plan. `owner_agent.design` has the commands
+for custodians.
 """
 
 from pramana_core.design.choose import (

@@ -1,4 +1,4 @@
-"""Comparing every family of plans for a problem, and choosing one."""
+"""Comparing all families of plans for a design problem, and choosing one of them."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
 
 MIXED = "sampled-mixed"
-"""The family of sampled sets of different sizes."""
+"""The name of the family of sampled sets of different sizes."""
 
 SUBSETS = "sampled-subsets"
-"""The same, where sets of many categories report subsets of their cells."""
+"""The name of the family `mixed` in which sets of many categories report subsets of their cells."""
 
 LITTLE = 0.1
-"""Tables that keep less than this share of a moderate association show little of it."""
+"""A table that keeps less than this share of a moderate association shows little of it."""
 
 USEFUL = 0.2
-"""Designs that keep less of a moderate association than this share show only strong ones."""
+"""A design that keeps less than this share of a moderate association shows only strong ones."""
 
 NOTE = (
     "Predicted errors assume that the variables are independent and uniform. For the estimator"
-    " pooled they also assume no interactions above the order; pooled usually does better than"
-    " predicted, because it shrinks interactions that the reports do not show."
+    " `pooled`, they also assume that there are no interactions above the order. The errors of"
+    " `pooled` are usually smaller than predicted, because it shrinks interactions that the"
+    " reports do not show."
 )
 
 _LOSSLESS = 1e-15
-"""Smaller losses are rounding."""
+"""Losses below this are raised to it before they are compared, because they are rounding errors."""
 
 _LOOKS = 200_000
-"""The maximum number of pairs of a sampled set and a table that are predicted by moments."""
+"""The maximum number of pairs of a sampled set and a table for a prediction by moments."""
 
 _MANY = "There are too many tables and sets to predict each table by moments; they are pooled."
-_PARTLY = "Reports do not contain all families of a structure."
+_PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
 
 
 def unwatched(family: str, done: int, total: int) -> None:
@@ -70,9 +71,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Design:
-    """All families compared for a problem, the most accurate first, and the `chosen` family.
+    """All families compared for a problem, the most accurate first; `chosen` is one of them.
 
-    `unserved` describes tables too large for sampled sets, or is "".
+    `unserved` is a sentence on the tables that are too large for sampled sets, or "".
     """
 
     problem: Problem
@@ -82,23 +83,23 @@ class Design:
 
     @property
     def able(self) -> tuple[Option, ...]:
-        """The options that serve all tables, best first."""
+        """The options that serve all tables, the best first."""
         return tuple(option for option in self.options if option.able)
 
     @property
     def unable(self) -> tuple[Option, ...]:
-        """The other options, each with its reason."""
+        """The options that do not serve all tables, each with a reason."""
         return tuple(option for option in self.options if not option.able)
 
     @cached_property
     def study_plan(self) -> StudyPlan | None:
-        """The study plan if several owners have the variables, else None."""
+        """The study plan if the variables belong to several owners, otherwise None."""
         owners, plan = self.problem.needs.owners, self.chosen.plan
         return StudyPlan.of(plan, owners) if owners and plan is not None else None
 
     @property
     def plan(self) -> Plan:
-        """The chosen plan over the reports of all owners. Raises OptionError: it has no plan."""
+        """The chosen plan over the reports of all owners. Raises OptionError: no plan."""
         if self.chosen.plan is None:
             raise OptionError(
                 f"Family {self.chosen.family} has no plan. {self.chosen.reason}",
@@ -109,7 +110,7 @@ class Design:
 
     @property
     def drawn(self) -> Plan:
-        """The plan by which records are randomized; for several owners, the parts of all owners."""
+        """The plan by which records are randomized; with several owners, the parts of all."""
         study = self.study_plan
         if study is None:
             return self.plan
@@ -117,12 +118,12 @@ class Design:
 
     @property
     def useful(self) -> bool:
-        """Whether, on average, a moderate association shows in the wanted tables (`USEFUL`)."""
+        """Whether a moderate association shows, on average, in the wanted tables (see `USEFUL`)."""
         return not ties.exceeds(USEFUL, self.chosen.prediction.kept)
 
     @cached_property
     def records_enough(self) -> int | None:
-        """The number of records that would make the design useful; None if no number would."""
+        """The number of records with which the design would be useful; None if none suffices."""
         prediction = self.chosen.prediction
 
         def too_little(factor: float) -> bool:
@@ -140,7 +141,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables whose wanted tables with other variables all keep less than `LITTLE`."""
+        """The variables without a table with another variable that keeps at least `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():
@@ -149,7 +150,7 @@ class Design:
 
     @property
     def advice(self) -> str:
-        """A warning about tables or variables that are unserved or too noisy, or ""."""
+        """A warning about tables or variables without a usable estimate, or ""."""
         return " ".join(part for part in (self.unserved, self._noisy) if part)
 
     @property
@@ -228,9 +229,9 @@ def find_design(
 ) -> Design:
     """Compare the families by their predicted errors and choose the family with the smallest loss.
 
-    If tables are too large for sampled sets, and no family serves all tables equally well, the
-    design omits these tables and `Design.unserved` names them. `family` limits the comparison to
-    one family, such as `sampled-2`, or to the families of a name without its number. Raises
+    If some tables are too large for sampled sets and no family serves all tables equally well, the
+    design omits these tables, and `Design.unserved` describes them. With `family`, only one family,
+    such as `sampled-2`, or all families of a name, such as `sampled`, are compared. Raises
     OptionError: the family is unknown, or no family serves all tables.
     """
     small = poolable(problem)
@@ -286,7 +287,7 @@ def _compare(problem: Problem, family: str | None, progress: StagedProgress) -> 
 
 
 def builds(problem: Problem) -> dict[str, Build]:
-    """Return the families of plans for a problem, by name."""
+    """Return the builders of all families of plans for a problem, by family name."""
     found = dict(families(problem.needs))
     if len(problem.needs.sensitive) > 1:
         found[MIXED] = mixed(problem.goal, problem.records)
@@ -296,13 +297,13 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def _in_subsets(made: Option) -> bool:
-    """Whether some set reports subsets: else the option is another's."""
+    """Whether some sampled set reports subsets; if none does, the option duplicates `mixed`."""
     blocks = () if made.plan is None else made.plan.blocks
     return any(choice.channel.tags for block in blocks for choice in block.channel.choices)
 
 
 def _many_categories(problem: Problem) -> bool:
-    """Whether a wanted variable or pair within one owner is better reported in subsets."""
+    """Whether, within one owner, some wanted variable or pair is better reported in subsets."""
     needs = problem.needs
     return any(
         bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
@@ -312,7 +313,12 @@ def _many_categories(problem: Problem) -> bool:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without tables too large for sampled sets, if other tables remain."""
+    """Return the problem without tables that are too large for sampled sets, or unchanged if
+    learners certainly need them or at most tables of one variable would remain.
+
+    If no table or only tables of one variable would remain, or learners certainly need larger
+    tables, return the problem unchanged.
+    """
     goal, domain = problem.goal, problem.needs.domain
     sets = tuple(s for s in goal.sets if domain.project(s).size <= INFORMATION_CELLS)
     few = goal.searched or max(map(len, sets), default=0) < 2
@@ -339,7 +345,8 @@ def unserved(wanted: Goal, served: Goal) -> str:
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
-    """Return the predicted option of one family; a sampled family also optimizes its weights."""
+    """Return the option of one family, with its plan and predicted errors. If the family samples
+    sets of variables, the probabilities of the sets are optimized."""
     try:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
@@ -374,6 +381,5 @@ def _predict(problem: Problem, name: str, plan: Plan) -> Option:
 
 
 def _many(plan: Plan, goal: Goal) -> bool:
-    """Return whether there are too many sampled sets to restrict to each table."""
     choices = max(len(b.channel.choices) for b in plan.blocks)
     return bool(choices) and (choices * len(goal.sets) > _LOOKS or goal.thinned is not goal)

@@ -1,4 +1,4 @@
-"""Families of plans: each builds its most accurate plan that meets the requirements."""
+"""Families of plans. Each family builds its most accurate plan that meets the requirements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
 
 ITEMS = 32
-"""The maximum number of variables for cut and paste."""
+"""The maximum number of variables for which cut and paste is offered."""
 
 Build = Callable[[Requirements], Plan]
 
@@ -51,7 +51,7 @@ def mask_channel(needs: Requirements) -> Plan:
 
 
 def subset_selection(needs: Requirements) -> Plan:
-    """Return the plan with subset selection for each variable, symmetric if equally accurate."""
+    """Return the plan with subset selection or, if as accurate, symmetric channels."""
     return _each(needs, SubsetSelection.from_gamma)
 
 
@@ -61,14 +61,14 @@ def gamma_diagonal(needs: Requirements) -> Plan:
 
 
 def random_gamma_diagonal(needs: Requirements) -> Plan:
-    """Return the plan with a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
+    """Return the plan with a randomized matrix, drawn for each record anew (RAN-GD, FRAPP 4)."""
     return _whole(
         needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, SHARE)
     )
 
 
 def cut_and_paste(keep: int) -> Build:
-    """Return the family that keeps up to `keep` items of the record (FRAPP eq. 12)."""
+    """Return the family of cut and paste that keeps at most `keep` items (FRAPP eq. 12)."""
 
     def build(needs: Requirements) -> Plan:
         if len(needs.sensitive) > ITEMS:
@@ -86,9 +86,10 @@ def cut_and_paste(keep: int) -> Build:
 
 
 def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
-    """Return the family that reports one of several subsets of the variables, each at full gamma.
+    """Return the family in which a record reports one of several sets of variables, at full gamma.
 
-    Subsets, in the domain's order, cover the sensitive variables; equal `weights` by default.
+    `subsets` are in the domain's order and cover the sensitive variables. `weights` are their
+    probabilities, equal by default.
     """
 
     def build(needs: Requirements) -> Plan:
@@ -110,7 +111,7 @@ def _sampled_of(size: int) -> Build:
 def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     """Return the most accurate channel that reports some sensitive variables together.
 
-    If several owners have them, each owner's part has its own channel and share of epsilon.
+    If the variables belong to several owners, each part has a channel with a share of epsilon.
     """
     parts = needs.by_owner(names)
     sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
@@ -133,9 +134,9 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
-    """Yield every family by name; a family that needs a subset size has an entry per useful size.
+    """Yield every family as name and builder; sampled families appear once for each set size.
 
-    With several owners only sampled families are possible, because no owner has the whole record.
+    With several owners, only sampled families are possible, because no owner has the whole record.
     """
     count = len(needs.sensitive)
     if not needs.owners:
@@ -153,27 +154,24 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
-    """Return a plan in which every variable has its own channel, with its share of gamma."""
     own = [needs.domain[name] for name in needs.sensitive]
     return _with_public(needs, [Block((v,), make(v.size, needs.share)) for v in own])
 
 
 def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transition]) -> Plan:
-    """Return a plan in which all sensitive variables share one channel, with their joint gamma."""
     block = tuple(needs.domain[name] for name in needs.sensitive)
     channel = make(tuple(v.size for v in block), needs.gamma)
     return _with_public(needs, [Block(block, channel)])
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
-    """Return a plan of blocks and unrandomized public variables, in the domain's order."""
     public = [v for v in needs.domain if v.name in needs.public]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
 
 
 def _units(chances: Tensor) -> list[int]:
-    """Return positive integers in proportion to probabilities, to 1e-7, that sum to 2^32."""
+    """Return positive integers with sum 2^32 in proportion to probabilities, up to 1e-7."""
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
     units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
@@ -182,14 +180,14 @@ def _units(chances: Tensor) -> list[int]:
 
 
 _PARTS = 10**7
-"""The number of parts to which the probability of a set is rounded."""
+"""The number of equal parts of 1 to which the probability of a set is rounded."""
 
 _UP = 0.5 + 1e-5
-"""Added before rounding down, so that halves round up despite rounding errors."""
+"""The number added before rounding down, a little above 1/2 so that inexact halves round up."""
 
 
 _STEPS = 512
-"""The number of equal steps by which owners share an epsilon."""
+"""The number of equal steps of epsilon that are divided among the owners."""
 
 
 def _kept(cells: int, epsilon: float) -> float:
@@ -199,10 +197,11 @@ def _kept(cells: int, epsilon: float) -> float:
 
 @functools.lru_cache(maxsize=1 << 16)
 def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
-    """Return the epsilon of each owner's part, so that most often all parts are kept.
+    """Return the epsilon of each owner's part that maximizes the probability of keeping all parts.
 
-    The information about the interaction of all parts is prod w_i^2, with w_i the probability that
-    part i, of `cells[i]` cells, is kept. log w_i is concave: each step goes where it gains most.
+    The information about the interaction of all parts is prod w_i^2, where w_i is the probability
+    that part i, of `cells[i]` cells, is kept. Because log w_i is concave, each step goes to the
+    part that gains most.
     """
     step = epsilon / _STEPS
 

@@ -1,4 +1,4 @@
-"""Goals of a design: the tables whose errors matter for a kind of learning."""
+"""Goals of a design: the tables whose errors matter for learning a kind of model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pramana_core.learn.networks.structure import Structure
 Learn = Literal["counts", "pairs", "itemsets", "structure", "tree", "classifier"]
 
 TARGETED: tuple[Learn, ...] = ("tree", "classifier")
-"""The kinds of learning that predict one variable, the target."""
+"""The kinds of learning that predict one variable, which is called the target."""
 
 USERS: Mapping[str, tuple[Learn, ...]] = {
     "length": ("itemsets",),
     "structure": ("structure",),
     "target": TARGETED,
 }
-"""The kinds of learning that use each argument of `goal`."""
+"""The kinds of learning that use each optional argument of the function `goal`."""
 
 LENGTH = 3
 """The default maximum length of itemsets."""
@@ -33,33 +33,33 @@ COMBINATIONS = 10_000_000
 """The maximum number of sets of variables of one length."""
 
 TABLES = 1 << 16
-"""The maximum number of tables of one or two variables: the pairs of 362 variables."""
+"""The maximum number of tables of one or two variables, which is all pairs of 362 variables."""
 
 SETS = 64
-"""The maximum number of longer tables of one length; also of shorter ones if slow to predict."""
+"""The maximum number of longer tables of one length, and of short ones that are slow to predict."""
 
 ATTRIBUTES = 0.25
-"""The weight of the pairs of attributes of a tree; pairs with the target have weight 1."""
+"""The weight of a pair of attributes in the goal of a tree; a pair with the target has weight 1."""
 
 CELLS = 1 << 22
-"""The maximum number of cells of a predicted table."""
+"""The maximum number of cells of a table whose errors are predicted."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Tables over sets of variables, with their weights.
+    """Tables over sets of variables, with weights for their errors.
 
     Args:
         sets: the sets of variables, each in the domain's order.
-        order: the maximum order of interactions; reports must show all interactions up to it.
+        order: the maximum order of interactions; reports must contain all interactions up to it.
         minimum_support: errors of cells with a smaller expected share are relative to this share.
         omitted: the number of sets of variables omitted from the prediction.
         weights: one for each set; by default all lengths, and all sets of a length, have equal
             weight.
-        extras: additional tables that are welcome if records remain for them.
+        extras: additional tables, which get records that the wanted tables do not need.
         target: the variable to predict.
-        wider: the maximum number of variables of further tables that a learner may need.
-        searched: whether a learner certainly needs such tables.
+        wider: the maximum number of variables in other tables that a learner may need.
+        searched: whether a learner certainly needs these other tables.
     """
 
     sets: tuple[tuple[str, ...], ...]
@@ -92,7 +92,7 @@ class Goal:
 
     @cached_property
     def thinned(self) -> Goal:
-        """The goal with at most `SETS` evenly spaced sets of each length."""
+        """The goal with at most `SETS` sets of each length, evenly spaced in the list of sets."""
         kept = list[tuple[str, ...]]()
         weights = list[float]()
         for sets in self.by_length().values():
@@ -107,7 +107,7 @@ class Goal:
         return replace(self, sets=tuple(kept), weights=tuple(weights))
 
     def by_length(self) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """Return the sets grouped by their number of variables, shortest first."""
+        """Return the sets of variables by their length, shortest first."""
         lengths = sorted({len(names) for names in self.sets})
         return {k: tuple(names for names in self.sets if len(names) == k) for k in lengths}
 
@@ -128,8 +128,8 @@ def goal(
     the target with each attribute. `tree`: also pairs of attributes, with lower weight.
 
     Raises:
-        OptionError: an unknown kind, a length outside 1 .. number of variables, or an argument that
-            the kind requires or does not use.
+        OptionError: the kind is unknown, the length is outside 1 .. number of variables, or an
+            argument is missing or has no effect for the kind.
         UnknownVariable, StructureError: the target is not a variable, or the structure has a cycle.
         LimitExceeded: a table has more than `CELLS` cells.
     """
@@ -181,7 +181,6 @@ def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
 
 
 def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
-    """Return the goal of all sets of up to `longest` variables, or of evenly spaced ones."""
     count = len(domain)
     groups = [_some(domain.names, k) for k in range(1, longest + 1)]
     searched = learn == "structure"
@@ -195,7 +194,6 @@ def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
 
 
 def _longest(learn: Learn, length: int, count: int) -> int:
-    """Return the maximum number of variables of a table, out of `count`. Raises OptionError."""
     if learn != "itemsets":
         return 1 if learn == "counts" else min(2, count)
     if not 1 <= length <= count:
@@ -207,7 +205,6 @@ def _longest(learn: Learn, length: int, count: int) -> int:
 
 
 def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """Return all sets of `size` variables, or evenly spaced ones if there are too many."""
     total = math.comb(len(names), size)
     if total > COMBINATIONS:
         raise LimitExceeded(
@@ -222,7 +219,6 @@ def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
 
 
 def _require_predictable(domain: Domain, goal: Goal) -> None:
-    """Raise LimitExceeded if a table is too large to be predicted cell by cell."""
     largest = max(goal.sets, key=lambda names: domain.project(names).size)
     cells = domain.project(largest).size
     if cells > CELLS:

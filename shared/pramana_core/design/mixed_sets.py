@@ -1,8 +1,8 @@
 """Sets of variables to sample, with the probabilities that minimize the predicted loss.
 
-The candidates are single variables, the wanted tables, and sets with few cells compared with gamma.
-The multiplicative algorithm of Silvey, Titterington and Torsney (1978) finds the probabilities.
-They depend only on category counts, gamma and the number of records.
+The candidates are single variables, the variables of wanted tables, and sets whose number of cells
+is small compared with gamma. The multiplicative algorithm of Silvey, Titterington and Torsney
+(1978) finds the probabilities. They depend only on category counts, gamma and N.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from pramana_core.plan import Plan
 from pramana_core.ties import FITTED_TIE, descending, exceeds
 
 CANDIDATES = 12_000
-"""The approximate maximum number of candidate sets in addition to the wanted tables."""
+"""The approximate maximum number of candidate sets beyond the wanted tables."""
 
 EXTRAS = 0.01
-"""The total weight of all extra tables; the wanted tables have total weight 1."""
+"""The total weight of all extra tables; the total weight of the wanted tables is 1."""
 
 _SIZE = 6
-"""The maximum number of variables in a packed set."""
+"""The maximum number of variables in a set that is formed because it has few cells."""
 
 _CELLS = (1.0, 2.5, 6.0)
-"""The maximum number of cells of packed sets, as multiples of gamma."""
+"""The maximum number of cells of sets formed for their few cells, in units of gamma."""
 
 _ROUNDS, _CLOSE = 300, 2e-3
 _FEW = 0.1
-"""Sets below this part of an equal share are dropped, but each interaction keeps one set."""
+"""A set with less than this part of an equal share is dropped, unless an interaction needs it."""
 
 _SPREAD = 0.1
-"""The share of the records spread equally, because the true distribution is not uniform."""
+"""The share of the records that is spread equally, since the true distribution is not uniform."""
 
 _Sets = tuple[tuple[str, ...], ...]
 
@@ -59,7 +59,7 @@ def mixed(goal: Goal, records: int) -> Build:
 
 
 def best_sets(needs: Requirements, goal: Goal, records: int) -> tuple[_Sets, Tensor]:
-    """Return sets that cover all sensitive variables, and their probabilities."""
+    """Return sets that cover all sensitive variables, and the probability of each set."""
     sets = candidates(needs, goal)
     search = _Search.of(needs, goal, records, sets)
     kept = search.kept(search.weights())
@@ -77,7 +77,7 @@ def best_weights(needs: Requirements, goal: Goal, records: int, sets: _Sets) -> 
 
 
 def candidates(needs: Requirements, goal: Goal) -> _Sets:
-    """Return the candidate sets, each in the domain's order."""
+    """Return the candidates for sampled sets, each in the domain's order."""
     place = {name: i for i, name in enumerate(needs.sensitive)}
     wanted = [tuple(n for n in names if n in place) for names in (*goal.sets, *goal.extras)]
     small = [s for s in dict.fromkeys(wanted) if 0 < len(s) <= max(2, goal.order + 1)]
@@ -92,7 +92,6 @@ def candidates(needs: Requirements, goal: Goal) -> _Sets:
 
 
 def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tuple[str, ...]]:
-    """Yield sets of three or more variables with few cells compared with gamma."""
     size = {name: needs.domain[name].size for name in needs.sensitive}
     limit = max(_CELLS) * needs.gamma
     listed = list(_small(size, limit, most))
@@ -113,7 +112,7 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
 
 
 def _orders(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield orders (multiples modulo a prime) in which all pairs are adjacent equally often."""
+    """Yield orders in which all pairs are adjacent equally often (multiples modulo a prime)."""
     prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
     for turn in itertools.count():
         first, step = divmod(turn, max(1, (prime - 1) // 2))
@@ -122,7 +121,7 @@ def _orders(names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[str, ...]]:
-    """Yield sets of three to `_SIZE` variables with few cells, at most one more than `most`."""
+    """Yield sets of three to `_SIZE` variables that have few cells; stop after `most` + 1 sets."""
     names = sorted(size, key=size.__getitem__)
     count = 0
     open_sets: list[tuple[tuple[int, ...], int]] = [((), 1)]
@@ -145,7 +144,7 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
 def _parts(
     order: Iterable[str], base: Sequence[str], size: Mapping[str, int], limit: float
 ) -> Iterator[tuple[str, ...]]:
-    """Yield sets of consecutive variables plus `base`, each as large as the cells allow."""
+    """Yield sets of `base` and consecutive variables, each as long as the limit on cells allows."""
     start = math.prod(size[name] for name in base)
     pack, cells = list(base), start
     for name in order:
@@ -159,10 +158,11 @@ def _parts(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """The interactions of candidate sets and of tables, as parallel arrays.
+    """The interactions within candidate sets and within tables, as parallel arrays.
 
-    Candidate `sets` give `information` per report about `interactions`. A table's relative variance
-    is the sum of its `terms` divided by the information of all records.
+    A report of candidate `sets[i]` gives `information[i]` about `interactions[i]`. A table's
+    relative variance is the sum, over its interactions, of `terms` divided by the information of
+    all records.
     """
 
     count: int
@@ -221,7 +221,7 @@ class _Search:
         )
 
     def weights(self) -> Tensor:
-        """Return the probabilities that minimize the loss, the same on every processor."""
+        """Return the probabilities that minimize the loss; they are the same on every processor."""
         weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):
             gains = self._gains(weights)
@@ -233,7 +233,7 @@ class _Search:
         return weights
 
     def _gains(self, weights: Tensor) -> Tensor:
-        """Return the decrease of the loss per additional weight on each candidate."""
+        """Return the rate at which the loss decreases with the weight of each candidate."""
         interactions = len(self.needed)
         information = np.bincount(
             self.interactions, weights[self.sets] * self.information, interactions
@@ -250,7 +250,7 @@ class _Search:
         ).astype(np.float64)
 
     def kept(self, weights: Tensor) -> list[int]:
-        """Return the candidates with enough weight, and at least one for each interaction."""
+        """Return candidates with sufficient weight, and more until each interaction is reported."""
         # By logarithms, so that small weights are ordered, too.
         order = descending(np.log(np.maximum(weights, _LEAST)), scale=1.0, tie=FITTED_TIE)
         least = _FEW * math.fsum(weights * weights) * (1 - FITTED_TIE)

@@ -1,7 +1,7 @@
-"""Predicted errors of tables pooled over all reports, and the information about interactions.
+"""Predicted errors of tables that are pooled over all reports, from information on interactions.
 
 A channel that keeps a record with probability w gives information w^2 about each contrast of its
-variables. A cell's variance is a sum over the interactions within its table (Cramer-Rao bound).
+variables. A cell's variance is a sum over interactions within its table (Cramer-Rao bound).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pramana_core.plan import Block, Plan
 
 Names = frozenset[str]
 Kept = tuple[tuple[Names, float], ...]
-"""Groups of a report's variables that are kept together, with the probability of keeping them."""
+"""The groups of variables in a report that are kept together, each with the probability of that."""
 
 
 def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Return the predicted errors of tables pooled over all reports with some of their variables.
+    """Return the predicted errors of tables pooled over all reports of some of their variables.
 
-    Like the estimator, the prediction assumes interactions of at most `goal.order` variables.
+    The prediction, like the estimator, ignores interactions of more than `goal.order` variables.
     """
     missing = ""
     variances: dict[tuple[str, ...], float] = {}
@@ -54,7 +54,7 @@ def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def kept_of(names: Sequence[str], channel: Transition) -> Kept:
-    """Return the groups of a channel's variables that are kept together. Raises SingularChannel."""
+    """Return the groups of variables that a channel keeps together. Raises SingularChannel."""
     if channel.is_identity:
         return ((frozenset(names), 1.0),)
     if channel.factors:
@@ -76,12 +76,12 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
 
 
 def information_of(kept: Kept, interaction: Names) -> float:
-    """Return the Fisher information of one report about a contrast of an interaction."""
+    """Return the Fisher information that one report has about a contrast of an interaction."""
     return math.prod(w * w for names, w in kept if names & interaction)
 
 
 def within(names: Sequence[str], order: int) -> list[Names]:
-    """Return the interactions of some variables, up to `order`."""
+    """Return the interactions within some variables, of at most `order` variables each."""
     return [
         frozenset(one)
         for size in range(1, min(order, len(names)) + 1)

@@ -1,6 +1,6 @@
-"""Predicted errors of a plan's tables, by moments and by pooling, before any data are drawn.
+"""Predicted errors of a plan's tables, by moments and by pooling, before any data exist.
 
-Variables are assumed independent and uniform; no data are used. Errors are against the population.
+The variables are assumed independent and uniform. Errors are against the population.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 
 MODERATE = 0.09
-"""The mean squared relative deviation of a moderate association: Cohen's w = 0.3 (1988, 7.2.3)."""
+"""The mean squared relative deviation of a moderate association, w = 0.3 (Cohen 1988, 7.2.3)."""
 
 
 @dataclass(frozen=True)
 class PredictedErrors:
     """Mean relative standard errors of table cells, by the number of variables of the table.
 
-    `score` is the root mean square over the lengths, infinite if a table cannot be estimated
-    (`missing` gives the reason). `loss` ranks designs. It is one minus the mean correlation of
-    estimated and true associations, (1 + v / w^2)^(-1/2), where v is the relative variance of a
-    table's cells and w^2 is `MODERATE`. `kept` is the mean squared correlation. `noise` has each
-    table's weight and v / w^2.
+    `score` is the root mean square over the table lengths; it is infinite if a table cannot be
+    estimated, for the reason `missing`. `loss` is used to rank designs. It is one minus the mean
+    correlation of estimated and true associations, (1 + v / w^2)^(-1/2), where v is the relative
+    variance of a table's cells and w^2 is `MODERATE`. `kept` is the mean squared correlation.
+    `noise` has the weight and v / w^2 of each table.
     """
 
     by_length: Mapping[int, float]
@@ -41,11 +41,11 @@ class PredictedErrors:
 
     @property
     def kept(self) -> float:
-        """The share of a moderate association that remains after noise, from 0 to 1."""
+        """The share of a moderate association that remains despite noise, from 0 to 1."""
         return self.kept_with(1.0)
 
     def kept_with(self, factor: float) -> float:
-        """Return `kept` for `factor` times the records."""
+        """Return the value of `kept` with `factor` times as many records."""
         return math.fsum(share / (1 + noise / factor) for share, noise in self.noise.values())
 
 
@@ -55,7 +55,7 @@ UNPREDICTED = PredictedErrors({}, math.inf)
 def summary(
     goal: Goal, domain: Domain, variances: Mapping[tuple[str, ...], float], missing: str
 ) -> PredictedErrors:
-    """Return the predicted errors of tables from the relative variance of a cell of each table."""
+    """Return the predicted errors of a goal, from the relative variance of a cell of each table."""
     by_length = {}
     for length, sets in goal.by_length().items():
         if all(names in variances for names in sets):
@@ -75,9 +75,9 @@ def summary(
 
 
 def discount(goal: Goal, domain: Domain, names: Sequence[str]) -> float:
-    """Return the factor of a table's squared errors in the loss.
+    """Return the factor for a table's squared errors in the loss.
 
-    Errors of cells with an expected share below the minimum support are relative to the support.
+    Errors are relative to the minimum support if the expected share of a cell is below it.
     """
     if not goal.minimum_support:
         return 1.0
@@ -90,7 +90,7 @@ def cells_of(domain: Domain, names: Sequence[str]) -> int:
 
 
 def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Return the predicted errors of moment estimates, from reports of a table's own variables."""
+    """Return the predicted errors of moment estimates, from reports of a table's variables."""
     variances: dict[tuple[str, ...], float] = {}
     missing = ""
     for names in goal.sets:
@@ -102,7 +102,6 @@ def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
-    """Return the relative variance of a cell's moment estimate, per record."""
     parts = _restricted(plan, names)
     reports = math.prod(channel.shape[1] for channel in parts)
     if reports > MARGINAL_CELLS:
@@ -128,10 +127,10 @@ def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
 
 
 def estimable_by_moments(plan: Plan, count: int) -> bool:
-    """Return whether moments can estimate every table of `count` variables.
+    """Return whether every table of `count` variables can be estimated by moments.
 
-    Sampled sets show only the variables within one set; cut and paste shows up to as many variables
-    as it keeps items.
+    Sampled sets allow only tables within one set. Cut and paste allows tables with at most as many
+    variables as the number of items that it keeps.
     """
     return all(
         min(count, len(block.names)) <= block.together
@@ -142,10 +141,10 @@ def estimable_by_moments(plan: Plan, count: int) -> bool:
 
 @dataclass(frozen=True)
 class Option:
-    """One family's plan and its predicted errors.
+    """The plan of one family and its predicted errors.
 
-    `plan` is None if the family cannot meet the requirements, for the given `reason`. `partly`
-    means that moments cannot estimate all further tables that learners may need.
+    `plan` is None if the family cannot meet the requirements; `reason` says why. `partly` means
+    that moments cannot estimate all other tables that learners may need.
     """
 
     family: str
@@ -157,7 +156,7 @@ class Option:
 
     @property
     def able(self) -> bool:
-        """Whether the plan serves all tables."""
+        """Whether the plan can serve all wanted tables."""
         return math.isfinite(self.prediction.score)
 
     @property
@@ -167,7 +166,7 @@ class Option:
 
     @property
     def prediction(self) -> PredictedErrors:
-        """The prediction for the best estimator."""
+        """The prediction for the estimator with the smallest predicted error."""
         return self._best[1]
 
     @property
@@ -181,12 +180,12 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets of variables from which a record samples one."""
+        """The number of sets of variables; a record reports one set (largest over the blocks)."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property
     def gamma(self) -> float:
-        """The amplification of the whole record: the product over the randomized blocks."""
+        """The amplification of the whole record, the product over the randomized blocks."""
         if self.plan is None:
             return math.nan
         return Amplification.together(

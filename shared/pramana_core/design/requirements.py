@@ -1,4 +1,4 @@
-"""A custodian's requirements: how much reports may reveal about a whole record."""
+"""The requirements of a custodian on how much reports may reveal about a whole record."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def gamma_of_epsilon(epsilon: float) -> float:
 
 
 def gamma_of_p(size: int, p: float) -> float:
-    """Return the amplification of replacing each of `size` categories with probability `p`.
+    """Return the amplification if each of `size` categories is replaced with probability `p`.
 
-    It is (K - 1)(1 - p)/p (Ma 3.1.2). Raises OptionError: with this p, reports hide nothing or
-    everything.
+    It is (K - 1)(1 - p)/p for K categories (Ma 3.1.2). Raises OptionError: with this p, reports
+    hide nothing or reveal nothing.
     """
     if not 0 < p < (size - 1) / size:
         raise OptionError(
             f"p must be above 0 and below {size - 1}/{size} for {size} categories, not {p}.",
             where="p",
-            remedy=f"At {size - 1}/{size} reports are pure noise.",
+            remedy=f"At p = {size - 1}/{size}, reports are pure noise.",
         )
     return (size - 1) * (1 - p) / p
 
 
 def gamma_of_breach(rho: Sequence[float]) -> float:
-    """Return the largest amplification under which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
+    """Return the largest amplification for which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
     if len(rho) != 2:
         raise OptionError("A breach must have two values, rho_1 and rho_2.", where="breach")
     return gamma_for_breach(rho[0], rho[1])
@@ -54,14 +54,15 @@ def gamma_of_central(
     most: float | None = None,
     public: Sequence[str] = (),
 ) -> float:
-    """Return the largest gamma, up to `most` or else `GAMMA_LIMIT`, that satisfies a central bound.
+    """Return the largest gamma that satisfies a central bound, at most `most` or `GAMMA_LIMIT`.
 
-    `delta` None means `DELTA`. Raises OptionError; also if `public` columns distinguish records,
-    because then a record does not hide among all others.
+    `delta` None means `DELTA`. Raises OptionError, also if there are `public` columns; they
+    distinguish records, so a record does not hide among all others.
     """
     if public:
         raise OptionError(
-            f"A central epsilon needs indistinguishable records, but {list(public)} are public.",
+            "A central epsilon requires indistinguishable records, but the public columns"
+            f" {list(public)} distinguish them.",
             where="central_epsilon",
             remedy="Give --gamma, or protect these columns too.",
         )
@@ -73,10 +74,10 @@ def gamma_of_central(
 class Requirements:
     """The maximum amplification of a whole record over all owners.
 
-    `public` variables are not randomized. `owners` has the names and variables of several owners of
-    the same records. With `subsets`, sampled sets of many categories report subsets of their cells.
-    Raises UnknownVariable, and OptionError: no sensitive variable, a gamma not
-    above 1, or owners that do not have every variable once, in the domain's order.
+    `public` variables are not randomized. `owners` has the names and variables of owners who have
+    the same records. With `subsets`, sampled sets with many categories report subsets of their
+    cells. Raises UnknownVariable. OptionError: no variable is sensitive, gamma is not above 1, or
+    the owners' variables are not all variables once, in the domain's order.
     """
 
     domain: Domain
@@ -97,8 +98,8 @@ class Requirements:
     ) -> Requirements:
         """Return the requirements for exactly one of `gamma`, `epsilon` = ln gamma, and `breach`.
 
-        `breach` has two beliefs: the first may not grow beyond the second (FRAPP eq. 2). Raises
-        OptionError.
+        `breach` has two probabilities; a belief of the first may not grow beyond the second (FRAPP
+        eq. 2). Raises OptionError.
         """
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:
@@ -145,17 +146,17 @@ class Requirements:
 
     @cached_property
     def sensitive(self) -> tuple[str, ...]:
-        """The variables to randomize, in the domain's order."""
+        """The variables that must be randomized, in the domain's order."""
         return tuple(name for name in self.domain.names if name not in self.public)
 
     @property
     def share(self) -> float:
-        """The gamma of a separately randomized variable, by equal shares of epsilon (Ma 7.1.3)."""
+        """The gamma of one variable if all variables have equal shares of epsilon (Ma 7.1.3)."""
         count = len(self.sensitive)
         return self.gamma if count == 1 else math.exp(math.log(self.gamma) / count)
 
     def by_owner(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return variables, in the domain's order, grouped by owner."""
+        """Return some variables as groups, one per owner, in the domain's order."""
         if not self.owners:
             return [tuple(names)]
         place = {name: i for i, (_, names) in enumerate(self.owners) for name in names}
@@ -163,10 +164,10 @@ class Requirements:
 
 
 def require_gamma(gamma: float) -> None:
-    """Raise OptionError unless gamma is above 1 and finite."""
+    """Raise OptionError unless gamma is finite and above 1."""
     if not 1 < gamma < math.inf:
         raise OptionError(
-            f"gamma must be finite and above 1, not {gamma:g}: at 1 reports are pure noise.",
+            f"gamma must be finite and above 1, not {gamma:g}; at 1, reports are pure noise.",
             where="gamma",
             remedy="Choose a gamma above 1; the closer it is to 1, the more records it needs.",
         )

@@ -1,4 +1,4 @@
-"""Cutting a numeric variable: by equal widths, equal numbers of records, or given cuts."""
+"""Cutting a numeric variable into groups of equal width or equal size, or at given cuts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pramana_core.errors import OptionError
 
 @dataclass(frozen=True)
 class Discretization:
-    """k groups of numbers: intervals closed on the left, with unbounded outer intervals.
+    """k groups of numbers, which are intervals closed on the left; the outer two are unbounded.
 
     `cuts` are the k - 1 boundaries between groups, ascending. `representatives` has one number
-    inside each group. `counts` are for the owner only. `method` names the choice of cuts. Raises
-    OptionError: these do not fit together.
+    inside each group. `counts`, the records per group, are for the owner only. `method` is the name
+    of the method that chose the cuts. Raises OptionError: these values do not fit together.
     """
 
     cuts: tuple[float, ...]
@@ -58,12 +58,12 @@ class Discretization:
         return interval_labels(self.cuts) if self.cuts else ("all",)
 
     def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger]:
-        """Return the code 0..k-1 of each finite value's group (Ma 2.3 b). Raises OptionError."""
+        """Return the code, 0 to k - 1, of each finite value (Ma 2.3 b). Raises OptionError."""
         groups = np.searchsorted(np.array(self.cuts), finite(values), side="right")
         return groups.astype(np.min_scalar_type(self.size - 1))
 
     def variable(self, name: str) -> Variable:
-        """Return a variable with these groups. Raises DomainError: there is only one group."""
+        """Return a variable whose categories are the groups. Raises DomainError: only one group."""
         return Variable(name, self.labels, self.representatives)
 
 
@@ -79,9 +79,10 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def by_halves(cuts: tuple[float, ...], values: Floats) -> tuple[float, ...]:
-    """Return integer cuts moved down by a half if an interval contains only one integer.
+    """Return integer cuts, each moved down by a half if an interval contains only one integer.
 
-    The groups do not change. A label such as 1-2 for counts below 2 would not be read as 1 alone.
+    The groups do not change. The cuts change because a label such as 1-2, for whole numbers below
+    2, would not be read as 1 alone.
     """
     whole = not (values % 1).any() and not any(cut % 1 for cut in cuts)
     single = any(right - left == 1 for left, right in itertools.pairwise(cuts))
@@ -95,7 +96,7 @@ def require_ascending(cuts: tuple[float, ...]) -> None:
 
 
 def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) -> None:
-    """Raise OptionError unless each interval between cuts has one finite number inside it."""
+    """Raise OptionError unless each interval between cuts contains one finite representative."""
     if len(representatives) != len(cuts) + 1:
         raise OptionError(
             f"{len(cuts) + 1} groups need {len(cuts) + 1} representatives, not"
@@ -112,14 +113,14 @@ def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) 
 
 
 def number_label(value: float) -> str:
-    """Return a number as written in labels of groups."""
+    """Return a number in the form that labels of groups use."""
     return str(int(value)) if value == int(value) else repr(value)
 
 
 def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> Discretization:
-    """Cut halfway between clusters; the grid point nearest to a cluster's mean represents it.
+    """Cut halfway between clusters, which are represented by the grid point nearest to their mean.
 
-    The exact mean, a fraction of the step, would reveal the number of records.
+    The exact mean is a fraction of the grid step and would reveal the number of records.
     """
     gaps = [(a.last + b.first) / 2 for a, b in itertools.pairwise(clusters)]
     means = [cluster.middle for cluster in clusters]
@@ -134,8 +135,8 @@ def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> D
 def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> Discretization:
     """Cut the range from `low` to `high` into groups of equal width; representatives are midpoints.
 
-    Values, (n,), are only counted, so cuts and representatives reveal nothing about them. Raises
-    OptionError: values that are not finite numbers, fewer than two groups, or an empty range.
+    The values, (n,), are only counted, so cuts and representatives reveal nothing about them.
+    Raises OptionError: values are not finite, groups are fewer than two, or the range is empty.
     """
     require_groups(groups)
     if not (np.isfinite([low, high]).all() and low < high):
@@ -155,8 +156,8 @@ def given_cuts(
 ) -> Discretization:
     """Cut at given points; the values, (n,), are only counted.
 
-    Raises OptionError: values that are not finite numbers, cuts that do not ascend, or
-    representatives that do not fit.
+    Raises OptionError: a value is not a finite number, the cuts do not ascend, or the
+    representatives do not fit.
     """
     require_groups(len(cuts) + 1)
     return _counted(values, cuts, representatives, "given cuts")
@@ -167,9 +168,9 @@ def equal_frequency(
 ) -> Discretization:
     """Cut into groups of nearly n / `groups` records, each of at least `minimum_count` records.
 
-    Values, (n,), are rounded to the grid; groups end at grid points. Cuts and representatives
-    reveal the same as with `mgas`. Raises OptionError: values not finite, or too few for these
-    groups.
+    The values, (n,), are rounded to the grid, and groups end at grid points. Cuts and
+    representatives reveal as much about the values as those of `mgas`. Raises OptionError: a value
+    is not finite, or there are too few values for these groups.
     """
     require_groups(groups)
     require_count(minimum_count)
@@ -196,7 +197,7 @@ def equal_frequency(
 
 
 def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
-    """Join grid points into groups whose cumulative counts are nearest to equal shares."""
+    """Join grid points into groups, with cumulative counts as near as possible to equal shares."""
     reached = np.cumsum([single.records for single in singles])
     ends = [0]
     for group in range(1, groups):

@@ -1,4 +1,4 @@
-"""The public grid to which values are first rounded; later arithmetic on its steps is exact."""
+"""The public grid to which values are rounded first, so that later arithmetic is exact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cells = npt.NDArray[np.int64]
 
 
 class Cluster(NamedTuple):
-    """Records on neighbouring grid points: first and last point, number, and sum of the points."""
+    """Records on neighbouring grid points: first and last point, count, and sum of points."""
 
     first: int
     last: int
@@ -29,11 +29,11 @@ class Cluster(NamedTuple):
 
     @property
     def middle(self) -> int:
-        """The grid point nearest to the mean, the upper one of two equally near points."""
+        """The grid point nearest to the mean; of two equally near points, the upper."""
         return (2 * self.total + self.records) // (2 * self.records)
 
     def joined(self, right: Cluster) -> Cluster:
-        """Return the union with the cluster to the right."""
+        """Return the union of this cluster and the cluster to its right."""
         return Cluster(
             self.first, right.last, self.records + right.records, self.total + right.total
         )
@@ -41,7 +41,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The points 0, ±step, ±2 step, ...; midpoints round up. Raises OptionError."""
+    """The points 0, ±step, ±2 step, ...; midpoints are rounded up. Raises OptionError."""
 
     step: float
 
@@ -61,7 +61,7 @@ class NumberGrid:
             raise OptionError(
                 f"The grid's step of {self.step:g} is too fine for values of this size.",
                 where="grid",
-                remedy="Take a coarser grid.",
+                remedy="Choose a coarser grid.",
             )
         # A cell ends exactly at the published cut, even if the division was rounded.
         scaled += values >= self.at(scaled + 0.5)
@@ -69,19 +69,19 @@ class NumberGrid:
         return scaled.astype(np.int64)
 
     def singles(self, values: Floats) -> list[Cluster]:
-        """Return a cluster for each grid point with records, in ascending order."""
+        """Return a cluster for each grid point that has records, in ascending order."""
         points, counts = np.unique(self.cells(values), return_counts=True)
         pairs = zip(points.tolist(), counts.tolist(), strict=True)
         return [Cluster(point, point, count, point * count) for point, count in pairs]
 
     def at(self, position: Floats) -> Floats:
-        """Return the numbers at positions in steps, without the rounding errors of a product."""
+        """Return the numbers at positions in steps, free of the rounding of a product."""
         digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
         return np.round(position * self.step, digits)
 
 
 def finite(values: npt.ArrayLike) -> Floats:
-    """Return values as a vector of floats. Raises OptionError: no values, or values not finite."""
+    """Return values as a vector of floats. Raises OptionError: no values, or not all are finite."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
         raise OptionError(
@@ -99,7 +99,7 @@ def finite(values: npt.ArrayLike) -> Floats:
 
 
 def require_count(minimum_count: int) -> None:
-    """Raise OptionError unless K is at least 1."""
+    """Raise OptionError unless the minimum number of records, K, is at least 1."""
     if minimum_count < 1:
         raise OptionError(
             f"minimum_count must be at least 1, not {minimum_count}.",
@@ -114,7 +114,7 @@ def require_groups(groups: int) -> None:
 
 
 def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:
-    """Raise OptionError if there are too few records for groups of K."""
+    """Raise OptionError if there are too few records for groups of `minimum_count` records."""
     if records < minimum_count * groups:
         raise OptionError(
             f"{records:,} records are too few for {groups} group{'s' if groups > 1 else ''} of"

@@ -1,8 +1,8 @@
 """Ma's modified agglomerative scheme for one variable (Ma 2.3).
 
-Clusters are intervals, and only neighbours merge. A merge never shrinks another gap, so two
-clusters that are each other's nearest stay so. One pass from left to right therefore gives the same
-result as repeatedly merging the nearest pair.
+Clusters are intervals, and only neighbours merge. Merging two clusters never shrinks another gap,
+so two clusters that are nearest to each other remain so until they merge. Therefore one pass from
+left to right gives the same result as repeatedly merging the nearest pair.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pramana_core.discretize.grid import Cluster, NumberGrid, finite, require_co
 from pramana_core.errors import OptionError
 
 GRID_STEPS = 64
-"""The number of steps of the default grid in one granularity."""
+"""The number of steps of the default grid within one granularity."""
 
 Finished = Callable[[Cluster], bool]
 
@@ -32,18 +32,18 @@ def mgas(
 ) -> Discretization:
     """Group n numbers by the modified agglomerative scheme (Ma 2.3).
 
-    Starting from single grid points, the two clusters with the nearest centroids merge, the
-    leftmost pair in case of ties. A cluster is finished when it has `minimum_count` records (K) and
-    spans `granularity` (g, in the unit of the values). Each cluster between finished clusters then
-    joins the nearer one.
+    Clusters start as single grid points. The two clusters with the nearest centroids merge, of
+    equally near pairs the leftmost. A cluster is finished when it has `minimum_count` records (K)
+    and spans `granularity` (g, in the unit of the values). In the end, each unfinished cluster
+    joins the nearer of its finished neighbours.
 
     Cuts and representatives are no more precise than the grid, whose default step is g / 64, and do
-    not reveal numbers of records. But a cut depends on the two records next to it: someone who
-    knows all other records may learn the grid points of these two. This is **not** differential
-    privacy; `equal_width` and `given_cuts` reveal nothing.
+    not reveal counts of records. But a cut depends on the two records next to it, so someone who
+    knows all other records may learn the grid points of these two. The method is **not**
+    differential privacy; `equal_width` and `given_cuts` reveal nothing.
 
-    Raises OptionError: values that are not finite, too few, or within less than g; K below 1, g
-    below 0; or no grid while g is 0.
+    Raises OptionError: values are not finite, too few, or span less than g; K is below 1 or g below
+    0; or g is 0 and no grid is given.
     """
     numbers = finite(values)
     step = NumberGrid(_step(minimum_count, granularity, grid))
@@ -62,9 +62,9 @@ def mgas(
 def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster]:
     """Merge neighbours until each cluster is finished or has only finished neighbours.
 
-    The gaps between the open clusters shrink from left to right. If the gap to the next cluster is
-    not smaller than the last of them, the last gap is smaller than the gaps on both sides, so its
-    clusters are each other's nearest. Each iteration adds a cluster, merges two, or settles.
+    The gaps between the waiting clusters shrink from left to right. If the gap to the next cluster
+    is not smaller than the last gap, the last gap is smaller than its neighbours, so the two
+    clusters around it merge.
     """
     settled: list[Cluster] = []
     waiting: list[Cluster] = []
@@ -103,7 +103,6 @@ def absorb(clusters: Sequence[Cluster], finished: Finished) -> list[Cluster]:
 
 
 def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bool:
-    """Return whether the middle's centroid is nearer to `right`'s, if given, than to `left`'s."""
     if right is None:
         return False
     before = middle.total * left.records - left.total * middle.records

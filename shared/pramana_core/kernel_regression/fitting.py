@@ -2,8 +2,8 @@
 
 The method is the least-squares support vector machine (Suykens et al. 2002) of AlAhmadi III.2. With
 the eigenvectors U and eigenvalues d of the centred kernel, the fit is Hy, where H = 11'/n + U d /
-(d + n penalty) U'. A record's leave-one-out error is (y - Hy) / (1 - h), where h is its entry on
-H's diagonal.
+(d + n penalty) U'. The leave-one-out error of a record is (y - Hy) / (1 - h), where h is the
+diagonal entry of H for the record.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from pramana_core.kernel_regression.tuning import (
 from pramana_core.mixed import Floats, residual, with_constant
 
 LEADING = 1e-4
-"""An eigenvector is leading if the ridge keeps at least this share of it."""
+"""An eigenvector is leading if its factor in the ridge is at least this."""
 
 LANDMARKS = 600
-"""The default number of points that span a kernel."""
+"""The default number of landmarks, the points that span a kernel."""
 
 ALONE = 1e-9
-"""A record whose leverage is closer than this to 1 cannot be predicted from the others."""
+"""If a record's leverage is this close to 1, other records cannot predict its target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,13 @@ class KernelFit:
     """A fitted kernel regression of q targets on k features.
 
     Attributes:
-        fitted, left_out: targets by the fit and by fits without the record, each n x q.
+        fitted, left_out: targets predicted by the fit and by fits without the record, n x q.
         own: the weight of each record's own target in its fitted value: n x q, 0 to 1.
         basis: the leading eigenvectors of the smoother, n x m, without unpenalized columns.
-        shrinkage: the ridge's factors of the targets' components in the basis: m x q, 0 to 1.
+        shrinkage: the ridge's factor, 0 to 1, for each component in the basis: m x q.
         bandwidth: the bandwidth of the Gaussian kernel.
-        penalties: each target's penalty as a share of the records.
-        approximation: the share of the kernel's trace that the landmarks lose.
+        penalties: the penalty of each target, divided by the number of records.
+        approximation: the share of the kernel's trace that is lost by using landmarks.
         r2: R^2 of the leave-one-out fits, one per target.
     """
 
@@ -87,10 +87,10 @@ def fit_kernel(
 ) -> KernelFit:
     """Fit n x q targets by a Gaussian-kernel ridge regression on n x k standardized features.
 
-    At most `landmarks` records span the kernel (Nystrom). `rng` draws them; without it they are
-    evenly spaced. `ridge` gives bandwidth and penalties; without it leave-one-out errors choose
-    them. For `smooth` see `tuning`. Raises TableError: features and targets have different numbers
-    of records, no records, or values that are not finite.
+    At most `landmarks` records span the kernel (Nystrom). They are drawn by `rng` or, without it,
+    evenly spaced. Bandwidth and penalties are `ridge` or, without it, chosen by leave-one-out
+    errors. The module `tuning` explains `smooth`. Raises TableError: features and targets have
+    different numbers of records or no records, or a value is not finite.
     """
     points, values = _matrix(features, "features"), _matrix(targets, "targets")
     if len(points) != len(values) or not len(points):
@@ -135,7 +135,6 @@ def fit_kernel(
 
 
 def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) -> Floats:
-    """Return the weights of the landmarks' kernel functions in the fit: m x q."""
     span, vectors, along = spectrum.span, spectrum.vectors, spectrum.vectors.T @ values
     distinct, places = np.unique(points, axis=0, return_inverse=True)
     if len(distinct) > len(span.landmarks):
@@ -152,7 +151,8 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return fitted values without each record, n x q; the mean of the others at leverage 1."""
+    """Return the values predicted without each record, n x q. If the leverage is 1, the prediction
+    is the mean of the other records."""
     free = 1 - own
     alone = free < ALONE
     left_out = values - (values - fitted) / np.where(alone, 1.0, free)
@@ -162,7 +162,7 @@ def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
 
 
 def explained(values: Floats, predicted: Floats) -> Floats:
-    """Return the share of each column's variance that predictions explain; 0 for constants."""
+    """Return the share of each column's variance that predictions explain; 0 if constant."""
     variance = np.mean((values - values.mean(axis=0)) ** 2, axis=0)
     lost = np.mean((values - predicted) ** 2, axis=0)
     share: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)

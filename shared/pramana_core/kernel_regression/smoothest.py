@@ -1,7 +1,7 @@
-"""Choosing the smoothest fit whose error is indistinguishable from the smallest.
+"""Choosing the smoothest of the fits whose error cannot be distinguished from the smallest error.
 
-The one-standard-error rule (Breiman et al. 1984, 3.4.3), with errors paired record by record.
-Smooth fits depend less on each single record.
+This is the one-standard-error rule (Breiman et al. 1984, 3.4.3), with errors paired record by
+record. Smooth fits depend less on any single record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pramana_core.mixed import Floats
 from pramana_core.ties import FITTED_TIE, first_smallest
 
 ERRORS = 0.5
-"""The allowed excess of the error, in standard errors; at 1, curves become visibly flatter."""
+"""The allowed excess of the error, in standard errors; with 1, curves would be visibly flatter."""
 
 TINY = 1e-300
 
@@ -28,9 +28,9 @@ _ALLOWED = ERRORS * (1 + FITTED_TIE)
 class PenaltyFits:
     """Fits of q targets with l ascending penalties at one bandwidth.
 
-    `freedom`, (l,), has the effective numbers of parameters. `allowed`, (l,), marks the fits that
-    may be chosen. `squares`, n x l x q, has the squared leave-one-out errors in units of the
-    target's variance.
+    `freedom`, (l,), has the effective number of parameters of each fit. `allowed`, (l,), is true
+    for fits that may be chosen. `squares`, n x l x q, has the squared leave-one-out errors in units
+    of the target's variance.
     """
 
     penalties: Floats
@@ -42,9 +42,10 @@ class PenaltyFits:
 def smoothest(tried: Sequence[PenaltyFits]) -> tuple[int, tuple[float, ...]]:
     """Return the index of one bandwidth for all targets, and the penalty of each target.
 
-    Each target takes the fit with the least freedom among those with an error at most `ERRORS`
-    standard errors above its smallest error. The bandwidth has the smallest sum of freedoms, or if
-    no bandwidth meets that limit for all targets, the smallest worst excess.
+    For each target, the fit with the least freedom is chosen among the fits whose error is at most
+    `ERRORS` standard errors above the smallest. The bandwidth with the smallest sum of freedoms is
+    chosen. If no bandwidth meets the limit for all targets, the bandwidth whose largest excess is
+    smallest is chosen.
     """
     excess = [_excess(tried, target) for target in range(tried[0].squares.shape[2])]
     # In case of ties, the last and widest kernel.
@@ -69,7 +70,6 @@ def _least(tried: PenaltyFits, excess: Floats) -> float:
 
 
 def _excess(tried: Sequence[PenaltyFits], target: int) -> list[Floats]:
-    """Return each fit's error above the best fit's error, in standard errors, at least 0."""
     means = [np.where(one.allowed, one.squares[:, :, target].mean(axis=0), np.inf) for one in tried]
     if not np.isfinite(np.concatenate(means)).any():
         # If no fit is allowed, take the fit with the least freedom.

@@ -1,8 +1,8 @@
-"""Bandwidth and penalty of a centred Gaussian kernel over n records, by leave-one-out errors.
+"""Choosing the bandwidth and the penalty of a centred Gaussian kernel by leave-one-out errors.
 
 Landmarks span the kernel (Nystrom; Williams and Seeger 2001). Memory is about 8 bytes for each
 record and landmark. Up to `TOGETHER` records with equal features are left out together, so that a
-fit cannot memorize them. A `smooth` fit does not shrink straight lines; `smoothest` chooses it.
+fit cannot memorize them. A `smooth` fit does not shrink lines (see `smoothest`).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from pramana_core.mixed import Floats, basis_of, with_constant
 from pramana_core.ties import FITTED_TIE, first_smallest
 
 ROWS = 4096
-"""The number of records whose kernel values are computed together."""
+"""The number of records whose kernel values are computed at a time."""
 
 RECORDS, FEWER_LANDMARKS = 4000, 200
-"""The maximum numbers of records and of landmarks for comparing bandwidths."""
+"""The maximum numbers of records and landmarks that are used to compare bandwidths."""
 
 BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
-"""Bandwidths in standard deviations, divided by the square root of the number of features."""
+"""The candidate bandwidths in standard deviations, before multiplication by sqrt(features)."""
 
 PENALTIES = np.geomspace(1e-9, 1.0, 28)
 
 TOGETHER = 5
-"""The maximum size of a group of records with equal features that is left out together."""
+"""The maximum size of a group of records with equal features that are left out together."""
 
 FREEDOM, SMOOTH = 0.2, 0.1
-"""The maximum effective number of parameters per record, in general and for a `smooth` fit."""
+"""The maximum effective number of parameters per record, for any fit and for a `smooth` fit."""
 
 FORBIDDEN = 1e6
 """The error assigned to a fit that may not be chosen."""
 
 
 class Permuting(Protocol):
-    """The method of numpy's `Generator` that draws landmarks."""
+    """The method of numpy's `Generator` that is used to draw landmarks."""
 
     def permutation(self, x: int) -> npt.NDArray[Any]:
         """Return the integers below `x` in uniformly random order."""
@@ -49,7 +49,7 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The kernel functions of m x k landmarks; `root`, m x r, is K_zz^(-1/2) up to a rotation."""
+    """The kernel functions of m landmarks, m x k; `root`, m x r, is K_zz^(-1/2) up to rotation."""
 
     landmarks: Floats
     bandwidth: float
@@ -57,17 +57,17 @@ class Span:
 
     @classmethod
     def of(cls, landmarks: Floats, bandwidth: float) -> Span:
-        """Return the span of landmarks at a bandwidth."""
+        """Return the span of some landmarks with a bandwidth."""
         values, vectors = np.linalg.eigh(gaussian(landmarks, landmarks, bandwidth))
         kept = values > len(values) * np.finfo(float).eps * values[-1]
         return cls(landmarks, bandwidth, vectors[:, kept] / np.sqrt(values[kept]))
 
     def features(self, points: Floats) -> Floats:
-        """Return the features of points: n x r."""
+        """Return the values of points in the span's own coordinates, n x r."""
         return self.weighted(points, self.root)
 
     def weighted(self, points: Floats, weights: Floats) -> Floats:
-        """Return the landmarks' kernel functions at points, summed with weights m x q: n x q."""
+        """Return n x q sums of the landmarks' kernel functions at points, by weights m x q."""
         sums = np.empty((len(points), weights.shape[1]))
         for rows in chunks(len(points)):
             sums[rows] = gaussian(points[rows], self.landmarks, self.bandwidth) @ weights
@@ -81,7 +81,7 @@ class Spectrum:
     Attributes:
         span: the kernel functions of the landmarks.
         free: an orthonormal basis of the unpenalized columns, n x f.
-        vectors, values: the s eigenvectors, n x s, and eigenvalues, the largest first.
+        vectors, values: the s eigenvectors, n x s, and their eigenvalues, the largest first.
         turn: the combinations of features that give the eigenvectors, r x s.
         lost: the share of the kernel's trace that the landmarks do not span.
     """
@@ -95,7 +95,7 @@ class Spectrum:
 
 
 def gaussian(points: Floats, others: Floats, bandwidth: float) -> Floats:
-    """Return exp(-|x - z|^2 / (2 bandwidth^2)) for all pairs of points: n x m."""
+    """Return exp(-|x - z|^2 / (2 bandwidth^2)) for all pairs of points, n x m."""
     squares = -2.0 * (points @ others.T)
     squares += np.einsum("ij,ij->i", points, points)[:, None]
     squares += np.einsum("ij,ij->i", others, others)[None, :]
@@ -106,7 +106,7 @@ def gaussian(points: Floats, others: Floats, bandwidth: float) -> Floats:
 
 
 def chunks(n: int) -> Iterator[slice]:
-    """Yield consecutive slices that cover n rows."""
+    """Yield consecutive slices that together cover n rows."""
     for start in range(0, n, ROWS):
         yield slice(start, min(n, start + ROWS))
 
@@ -124,7 +124,7 @@ def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats
 
 
 def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
-    """Return the spectrum of the kernel over points, n x k."""
+    """Return the spectrum of the kernel over the points, n x k."""
     n = len(points)
     free = basis_of(with_constant(points)) if smooth else np.full((n, 1), 1 / np.sqrt(n))
     features = span.features(points)
@@ -147,7 +147,8 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth, and the targets' penalties unless all records must choose them."""
+    """Return the bandwidth, and the penalties of the targets. The penalties are None if they must
+    still be chosen, with all records."""
     n = len(targets)
     some = n > RECORDS
     if some:
@@ -168,7 +169,7 @@ def tune(
 def tune_penalties(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> tuple[float, ...]:
-    """Return each target's penalty, from the smallest mean error or from its smoothest fit."""
+    """Return the penalty of each target, with the smallest mean error or of its smoothest fit."""
     fits = _penalty_fits(spectrum, points, targets, smooth=smooth)
     if smooth:
         return smoothest([fits])[1]
@@ -177,7 +178,6 @@ def tune_penalties(
 
 
 def _best(fits: PenaltyFits) -> tuple[float, float]:
-    """Return the penalty with the smallest mean error over targets, and that error."""
     # If no fit is allowed, take the fit with the least freedom.
     errors = np.where(fits.allowed, np.mean(fits.squares, axis=(0, 2)), FORBIDDEN * fits.freedom)
     # For equal errors take the larger penalty, so that pure noise is not fitted.
@@ -188,7 +188,6 @@ def _best(fits: PenaltyFits) -> tuple[float, float]:
 def _penalty_fits(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> PenaltyFits:
-    """Return the leave-one-out errors of a ridge with each penalty of the grid."""
     n = len(points)
     grid = np.append(PENALTIES, np.inf) if smooth else PENALTIES
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
@@ -202,9 +201,8 @@ def _penalty_fits(
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return residuals (n x l x q) and leverages (n x l) of fits to targets n x q; `shrinkage`: s x
-    l.
-    """
+    """Return the residuals (n x l x q) and leverages (n x l) of fits to n x q targets; `shrinkage`
+    is s x l."""
     n, q = targets.shape
     count = shrinkage.shape[1]
     along = spectrum.vectors.T @ targets
@@ -220,7 +218,7 @@ def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[F
 
 
 def groups_of(points: Floats) -> npt.NDArray[np.intp]:
-    """Return the group index of each record; records of a group have equal features."""
+    """Return a group index for each record; records with equal features have the same index."""
     _, inverse = np.unique(points, axis=0, return_inverse=True)
     groups: npt.NDArray[np.intp] = np.ravel(inverse)
     return groups
@@ -229,8 +227,8 @@ def groups_of(points: Floats) -> npt.NDArray[np.intp]:
 def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
     """Return leave-one-out errors; records of a small group are left out together.
 
-    Without a group's c records of leverage h, the error is r + c h / (1 - c h) mean(r), r in
-    `left`.
+    If c records of leverage h are left out together, the error of each is r + c h / (1 - c h)
+    mean(r), where r are their residuals in `left`.
     """
     sizes = np.bincount(groups)
     shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)

@@ -1,4 +1,4 @@
-"""Learners: from marginals to models with errors.
+"""Learners: they turn marginals into models, whose parameters have errors.
 
-A learner never sees a report, a matrix or a plan. `prediction` reads any model that predicts.
+A learner never sees a report, a matrix or a plan. The module `prediction` reads all classifiers.
 """

@@ -1,6 +1,6 @@
-"""The learners of a class, one entry each, which jobs, estimators and simulations read.
+"""The learners that predict a class, with one entry each for jobs, estimators and simulations.
 
-`miner_service.kinds.classifiers` limits their jobs; `pramana.estimators` has their estimators.
+`miner_service.kinds.classifiers` limits the jobs, and `pramana.estimators` has the estimators.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OptionsT = TypeVar("OptionsT")
 ModelT = TypeVar("ModelT", bound=Predictor)
 
 DOCUMENT = "document"
-"""The form that every model has: JSON with full precision."""
+"""The form that every model can be written in: JSON with full precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,11 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     Attributes:
         kind: the learner's name in jobs, models and saved estimators.
         options: the type of its options, a frozen dataclass.
-        learn: a function of marginals, class, features (None: all others), options, seed and
+        learn: a function of marginals, class, features (None for all others), options, seed and
             progress.
-        documents, forms: a model as JSON, and its other forms by name.
-        features: the name of the features in jobs.
+        documents: how a model is written as JSON and read back.
+        forms: functions that write a model in other forms, by the name of the form.
+        features: the name that jobs use for the features.
     """
 
     kind: str
@@ -61,7 +62,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     features: str = "features"
 
     def worth(self, marginals: Marginals, model: ModelT, seed: int = 0) -> Worth | None:
-        """Return the worth of a model learned from marginals; see `classifier_worth`."""
+        """Return an assessment of a learned model, or None; see `classifier_worth`."""
 
         def learn(part: Marginals) -> ModelT:
             target, inputs, options = model.target.name, model.inputs.names, model.options
@@ -70,7 +71,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return classifier_worth(marginals, model, learn)
 
     def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
-        """Return a model as text in one of its forms; JSON has full precision."""
+        """Return a model as text in one of its forms."""
         return (
             write_json(self.document(model)) if form == DOCUMENT else self.forms[form](model, name)
         )
@@ -80,12 +81,11 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return self.documents.write(model)
 
     def read(self, text: str) -> ModelT:
-        """Read a model from its JSON text; see `DocumentForm.read`."""
+        """Read a model from its JSON text. Raises the errors of `DocumentForm.read`."""
         return self.documents.read(text)
 
 
 def _without_seed(learn: Callable[..., ModelT]) -> Callable[..., ModelT]:
-    """Return a deterministic learner as a function that accepts a seed."""
     return lambda *given, seed=0, **named: learn(*given, **named)  # noqa: ARG005
 
 
@@ -100,7 +100,7 @@ TREE = ClassLearner(
     },
     features="attributes",
 )
-"""Decision trees."""
+"""The learner of decision trees."""
 
 LINEAR = ClassLearner(
     kind="linear-classifier",
@@ -112,7 +112,7 @@ LINEAR = ClassLearner(
         "csv": lambda model, _: weights_csv(model),
     },
 )
-"""Linear classifiers."""
+"""The learner of linear classifiers."""
 
 BAYES = ClassLearner(
     kind="bayes-classifier",
@@ -125,16 +125,16 @@ BAYES = ClassLearner(
         "bif": lambda model, name: write_bif(model.network, name),
     },
 )
-"""Bayesian network classifiers, including naive Bayes."""
+"""The learner of Bayesian network classifiers, including naive Bayes."""
 
 LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
     learner.kind: learner for learner in (BAYES, TREE, LINEAR)
 }
-"""Every learner of a class, by its kind."""
+"""The learners by kind."""
 
 
 def read_predictor(text: str) -> Predictor:
-    """Read a Bayesian or linear classifier or a decision tree from its JSON. Raises InputError."""
+    """Read a decision tree, Bayesian or linear classifier from its JSON. Raises InputError."""
     try:
         kind = json.loads(text)["kind"]
         learner = LEARNERS[kind]

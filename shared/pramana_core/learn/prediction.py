@@ -1,4 +1,4 @@
-"""Models that predict a class, and the encoding of a record for them."""
+"""The interface of models that predict a class, and the encoding of a record for such models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pramana_core.marginals.counts import Codes, Tensor
 
 
 class Predictor(Protocol):
-    """A model that predicts the class of a record from other variables."""
+    """A model that predicts the class of a record from other variables, its inputs."""
 
     @property
     def inputs(self) -> Domain:
@@ -24,7 +24,7 @@ class Predictor(Protocol):
 
     @property
     def target(self) -> Variable:
-        """The class."""
+        """The class variable."""
 
     @property
     def options(self) -> Any:
@@ -32,30 +32,30 @@ class Predictor(Protocol):
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs that affect predictions; a tree need not use all inputs."""
+        """The inputs on which predictions depend; a tree may ignore some inputs."""
 
     @property
     def sums_out(self) -> bool:
-        """Whether the model predicts records with missing inputs by summing over their values."""
+        """Whether the model accepts records with missing inputs, by summing over them."""
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records, from a column of n codes for each input.
 
-        If the model sums out missing values, columns may be absent, and a code equal to the number
-        of categories means a missing value. Raises UnknownVariable, DomainError: an input is
-        absent, lengths differ, or a code is outside its variable.
+        If `sums_out`, columns may be absent, and a code equal to the number of categories means a
+        missing value. Raises UnknownVariable, DomainError: an input is absent, lengths differ, or a
+        code is outside its variable.
         """
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes), or None if the model has none."""
+        """Return class probabilities, (n, classes), or None if the model has none."""
 
 
 def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:
     """Return the codes of one record, given as a label or a number for each variable.
 
     Raises UnknownVariable, InputError: the record has another variable, lacks one, or has a value
-    that is neither text nor a finite number. UnknownCategory: a value is unknown; the message does
-    not show the value.
+    that is neither text nor a finite number. UnknownCategory: a value is not a category; the
+    message does not show the value.
     """
     for name in record:
         if name not in domain:

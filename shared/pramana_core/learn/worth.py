@@ -1,15 +1,16 @@
-"""The worth of a model: a classifier's expected accuracy, and findings compared with chance.
+"""The worth of a model: the expected accuracy of a classifier, or findings compared with chance.
 
 For a classifier, the records are split into two halves. A model learned from one half and scored on
 the other is no better than the model of all records, which has learned from more. The score of the
 model of all records on its own reports is no worse than its true accuracy, because learning
-overfits those reports. The interval contains both scores with their errors; the figure is their
-mean.
+overfits those reports. The interval contains both scores with their errors. The expected accuracy
+is the mean of the two scores.
 
-If reports contain the class and all columns that a model uses together, the accuracy is a sum over
-cells of their unbiased table. Otherwise, records are drawn from the table of each column and the
-class, and the unbiased tables correct the score to first order. The redundancy of columns within a
-class comes from pairs of columns, or is assumed to be typical. The interval covers both.
+If some reports contain the class together with all columns that a model uses, the accuracy is a sum
+over cells of their unbiased table. Otherwise, records are drawn from the table of each column and
+the class, and the unbiased tables correct the score to first order. How redundant the columns are
+within a class is estimated from pairs of columns, or assumed to be typical. The interval covers
+this uncertainty.
 """
 
 from __future__ import annotations
@@ -45,31 +46,31 @@ from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.tables import LEVEL, MarginalTable
 
 TABLE_CELLS = 1 << 20
-"""The maximum number of cells of a table on which a model is scored directly."""
+"""The maximum number of cells of a table on which a model is scored without drawing records."""
 
 MOST_ERROR = 0.05
-"""The largest useful standard error of a score on a table; above it, records are drawn instead."""
+"""The largest acceptable standard error of a score on a table; above it, records are drawn."""
 
 DRAWS = 1 << 13
-"""The number of records drawn; the accuracy then errs by at most half a point."""
+"""The number of records drawn; the accuracy then has an error of half a point at most."""
 
 PAIRED = 32
-"""The maximum number of columns whose pairs are used to learn redundancy."""
+"""The maximum number of columns for which the redundancy of pairs is estimated."""
 
 UNEVEN = 0.1
-"""The standard deviation of the pairs' correlations around the common one."""
+"""The standard deviation, over pairs of columns, of their correlation."""
 
 MOST_ALIKE = 0.95
-"""The largest correlation allowed between the evidence of columns for the class."""
+"""The largest correlation that is assumed between the evidence of columns for the class."""
 
 UNMODELLED = 0.03
-"""The error of an accuracy on drawn records caused by interactions of several columns."""
+"""The error of an accuracy on drawn records that interactions of several columns may cause."""
 
 CHANCE = 0.05
-"""The level of tests of independence."""
+"""The significance level of tests of independence."""
 
 PAIRS = 45
-"""The maximum number of pairs of columns whose independence is tested for a table."""
+"""The maximum number of pairs of columns of a table that are tested for independence."""
 
 SUPPOSED = (
     "No reports show all these columns together precisely enough. The interval assumes that, among"
@@ -84,7 +85,7 @@ _NOT_SCORED = (EmptyTable, EstimationError, LimitExceeded, NotConverged, Singula
 
 
 def classifier_worth(marginals: Marginals, model: Predictor, learn: Learn) -> Worth | None:
-    """Return the worth of a classifier, or None if the records cannot be split into halves.
+    """Return an assessment of a classifier, or None if its accuracy cannot be estimated.
 
     Args:
         marginals: the marginals from which the model was learned.
@@ -115,7 +116,7 @@ def classifier_worth(marginals: Marginals, model: Predictor, learn: Learn) -> Wo
 
 
 Estimate = tuple[float, float, float]
-"""A number and the two ends of its 95 % interval."""
+"""An estimate and the two ends of its 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,11 @@ class _Scores:
 
 @dataclass(frozen=True)
 class _Share:
-    """A share of records as a linear function of tables, to evaluate on any marginals.
+    """A share of records as a linear function of tables, for evaluation on any marginals.
 
-    `terms` maps the variables of each table to weights of its cells; `base` is added. `spread` is
-    the effect of the columns' correlation on the share, `minor` the share of predictions other than
-    the majority class.
+    `terms` has the weights of the cells of each table, by the table's variables; `base` is a
+    constant term. `spread` is the possible effect of the columns' correlation on the share. `minor`
+    is the share of predictions other than the majority class.
     """
 
     base: float
@@ -140,18 +141,15 @@ class _Share:
     minor: float = 1.0
 
     def on(self, judge: _Judge) -> float:
-        """Return the share on the marginals of a judge."""
         parts = ((judge.table(names), weights) for names, weights in self.terms.items())
         return self.base + sum(float((w * t.counts).sum()) / t.records for t, w in parts)
 
     def variance(self, judge: _Judge) -> float:
-        """Return the variance; errors of different tables are assumed independent."""
         parts = ((judge.table(names), weights) for names, weights in self.terms.items())
         each = (t.covariance_of(w[None], population=True)[0, 0] / t.records**2 for t, w in parts)
         return math.fsum(max(float(one), 0.0) for one in each)
 
     def less(self, name: str, code: int, size: int) -> _Share:
-        """Return this share minus the share of a category."""
         category = -(np.arange(size) == code).astype(float)
         terms = dict(self.terms)
         (whole,) = [own for own in terms if own[0] == name][:1]
@@ -161,7 +159,6 @@ class _Share:
 
 
 def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
-    """Return the scores of a model of all records, given the models of both halves."""
     whole, target = judges[0], models[0].target
     majority = int(np.argmax(whole.classes.counts))
     shares = [judge.right(model, majority) for judge, model in zip(judges, models, strict=True)]
@@ -183,14 +180,12 @@ def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
 
 
 def _mean_of(parts: Sequence[tuple[_Share, _Judge]]) -> tuple[float, float]:
-    """Return the mean of shares, each on its own records, with its standard error."""
     value = math.fsum(share.on(judge) for share, judge in parts)
     variance = math.fsum(share.variance(judge) for share, judge in parts)
     return value / len(parts), math.sqrt(variance) / len(parts)
 
 
 def _clipped(estimate: Estimate, least: float, most: float) -> Estimate:
-    """Return an estimate clipped to a range, or the whole range if the interval is outside it."""
     value, low, high = estimate
     if low > most or high < least:
         low, high = least, most
@@ -205,7 +200,6 @@ class _Judge:
     names: tuple[str, ...]
 
     def table(self, names: tuple[str, ...]) -> MarginalTable:
-        """Return an unbiased table if available, else the estimated one."""
         if names not in self._tables:
             self._tables[names] = self.marginals.unbiased(names) or self.marginals.marginal(names)
         return self._tables[names]
@@ -216,17 +210,14 @@ class _Judge:
 
     @property
     def classes(self) -> MarginalTable:
-        """The counts of the classes."""
         return self.table((self.target,))
 
     @cached_property
     def naive_bayes(self) -> BayesClassifier:
-        """The naive Bayes classifier of these marginals."""
         options = BayesClassifierOptions("naive-bayes")
         return learn_bayes_classifier(self.marginals, self.target, self.names, options)
 
     def right(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of records that a model predicts correctly, given the largest class."""
         return self._tabulated(model) or self._drawn(model, majority)
 
     def _tabulated(self, model: Predictor) -> _Share | None:
@@ -244,7 +235,7 @@ class _Judge:
         return None
 
     def _drawn(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of correct predictions on records drawn from each column's table."""
+        """Return the share of correct predictions, on records drawn from the columns' tables."""
         used, prior = model.used, self.naive_bayes.prior.probability
         known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
         tables = {name: known[name] for name in used}
@@ -274,7 +265,7 @@ class _Judge:
         return _Share(base + middle, terms, math.hypot(most, UNMODELLED), minor)
 
     def _correlations(self, prior: Tensor, tables: Mapping[str, Tensor]) -> tuple[float, ...]:
-        """Return the smallest, the likely and the largest correlation of columns within a class."""
+        """Return the smallest, likely and largest correlation of columns within a class."""
         bits = {attribute.name: attribute.information for attribute in self.naive_bayes.attributes}
         first = sorted(tables, key=lambda name: -bits[name])[:PAIRED]
         paired = {name: tables[name] for name in tables if name in first}
@@ -285,7 +276,6 @@ class _Judge:
 
 
 def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
-    """Return the predicted classes; unused inputs get an arbitrary category."""
     length = len(next(iter(codes.values()), ()))
     every = {name: codes.get(name, np.zeros(length, np.uint8)) for name in model.inputs.names}
     return model.predict(every)
@@ -294,10 +284,10 @@ def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
 def _records(
     prior: Tensor, tables: Mapping[str, Tensor], rho: float
 ) -> tuple[Codes, dict[str, Codes]]:
-    """Draw classes and columns whose evidence for the class has correlation `rho`.
+    """Draw classes and columns; the columns' evidence for the class has the correlation `rho`.
 
-    Each column follows its table given the class. Categories are ordered by their evidence for the
-    class, and a shared part of the normal scores makes records of a class alike.
+    Given the class, each column is distributed as in its table. Its categories are ordered by their
+    evidence for the class and drawn by a normal score. A shared part of the scores correlates them.
     """
     rng = stream(0)
     classes = rng.choice(len(prior), DRAWS, p=prior).astype(np.uint32)
@@ -320,10 +310,10 @@ def _records(
 
 
 def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
-    """Return the worth of the links of a network compared with pure noise, or None if untestable.
+    """Return an assessment of a network's links against noise, or None if none is testable.
 
-    The independence of each link's ends is tested. The links expected from noise are those whose
-    evidence exceeds the usual penalty, (log N)/2 per parameter, by chance.
+    The two variables of each link are tested for independence. Noise is expected to produce the
+    number of links whose evidence exceeds the usual penalty, (log N)/2 per parameter, by chance.
     """
     nodes, links = structure.nodes, structure.links
     tests = _p_values(marginals, links)
@@ -350,7 +340,7 @@ def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
 
 
 def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
-    """Return whether the columns of a table depend on each other more than chance would show."""
+    """Return whether the columns of a table depend on each other beyond chance, or None."""
     pairs = list(itertools.combinations(names, 2))[:PAIRS]
     tests = _p_values(marginals, pairs)
     if not tests:
@@ -369,10 +359,10 @@ def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
 
 
 def rules_worth(options: RuleOptions, rules: Sequence[Rule], minimum_confidence: float) -> Worth:
-    """Return how many rules show more than chance: the interval of their lift excludes 1.
+    """Return an assessment of rules: how many show more than chance, as their lift differs from 1.
 
-    The rules expected from chance have the same supports and errors, and reach the thresholds
-    although their two sides are independent.
+    The count is compared with the count expected by chance, for rules with the same supports and
+    errors whose two sides are independent.
     """
     shown = sum(low > 1 or high < 1 for low, high in (rule.lift_interval for rule in rules))
     chance, alone = (1 - options.confidence) * len(rules), 0.0

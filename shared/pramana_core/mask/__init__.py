@@ -1,7 +1,7 @@
 """Masking of confidential numeric columns (AlAhmadi 2006).
 
-The methods are in `methods`; `catalogue` lists them by name. `recommending` picks the method that
-keeps the relationships of a table. The measures are in the room `measures`.
+The package `methods` has the methods, and `catalogue` lists them by name. `recommending` finds the
+simplest method that keeps the relationships of a table. `measures` measures masked tables.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask

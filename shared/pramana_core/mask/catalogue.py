@@ -1,4 +1,4 @@
-"""All masking methods by name, each with its options and its promises, and masking by a name."""
+"""All masking methods by name, with their options and guarantees, and masking by a name."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pramana_core.mask.methods.gadp import egadp, gadp, ipso
 from pramana_core.mask.methods.nmegadp import nmegadp
 
 _NO_MORE = (
-    "Masked values reveal nothing of a record beyond S and the relationships that are kept. One"
-    " record has no privacy bound: releases that differ by one record can reveal it. The"
-    " relationship of X to S is released on purpose."
+    "Masked values reveal nothing about a record that S and the kept relationships do not"
+    " reveal. A single record has no privacy bound, because two releases that differ by one"
+    " record can reveal it. The relationship between X and S is released on purpose."
 )
 _TRUE_VALUES = (
-    f"{_NO_MORE} The released numbers are true values at other records, including the largest and"
+    f"{_NO_MORE} The released numbers are true values of other records, including the largest and"
     " the smallest."
 )
 _BLURRED = (
-    "Each masked value is the true value plus noise: it reveals more of the record than S does, and"
-    " the noise averages out over several releases."
+    "Each masked value is the true value plus noise, so it reveals more about the record than S"
+    " does. The average over several releases has less noise."
 )
 _MOMENTS = "Linear relationships, exactly: means and covariances equal the original ones."
 _SHAPES = "Relationships of X to S of any shape"
@@ -43,13 +43,16 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
     (
         "sadp",
         sadp,
-        "Means; correlations and slopes of every shape are weakened by the noise.",
+        "Means. The noise weakens correlations and slopes of every shape.",
         _NOISE,
     ),
     (
         "cadp",
         cadp,
-        "Means and correlations among masked columns; relationships with others are weakened.",
+        (
+            "Means and correlations among masked columns. Relationships with other columns are"
+            " weakened."
+        ),
         _NOISE,
     ),
     ("gadp", gadp, "Linear relationships, up to sampling error.", _LINES),
@@ -101,9 +104,9 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
 METHODS: Mapping[str, Method] = MappingProxyType(
     {name: Method(name, run, keeps, **facts) for name, run, keeps, facts in _METHODS}
 )
-"""Every masking method by its name, from the simplest to the one that keeps most."""
+"""The masking methods by name, from the simplest to the method that keeps most relationships."""
 
 
 def mask(name: str, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-    """Mask X given S by a method of `METHODS`; see `Method` for arguments and errors."""
+    """Mask X given S by the method `name`; `Method` explains the arguments and errors."""
     return method_of(name, METHODS)(S, X, rng, **options)

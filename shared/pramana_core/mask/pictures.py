@@ -1,4 +1,4 @@
-"""Scatter plots of relationships (one a column) in versions of a table (one a row)."""
+"""Scatter plots of relationships, one per column, in versions of a table, one per row."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 GROUPS = 20
-"""The count of equally large groups into which a numeric column is cut to measure its effect."""
+"""The number of equally large groups into which a numeric column is cut to measure its effect."""
 
 Pair = tuple[str, str]
-"""The column on the horizontal axis and the column on the vertical axis."""
+"""A relationship: the column on the horizontal axis, and the column on the vertical axis."""
 
 
 def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> tuple[Pair, ...]:
-    """Return at most `most` relationships to draw, those that explain most variance first."""
+    """Return at most `most` relationships to draw; those that explain most variance come first."""
     columns = [c for c in confidential.columns if isinstance(c, NumericColumn)]
     pairs = [
         (across, up)
@@ -37,7 +37,7 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
 
 
 def explained(values: Floats, by: Column) -> float:
-    """Return the adjusted correlation ratio of n numbers between the groups of another column."""
+    """Return the adjusted correlation ratio of n numbers, between the groups of another column."""
     groups = groups_of(by)
     sizes = np.bincount(groups)
     kept = int(np.count_nonzero(sizes))
@@ -61,16 +61,16 @@ def groups_of(column: Column) -> npt.NDArray[np.intp]:
 
 
 MOST = 1_500
-"""The most records drawn; from a larger table they are taken evenly from first to last."""
+"""The maximum number of records drawn; from a larger table, evenly spaced records are drawn."""
 
 WIDE, HIGH = 2.9, 2.45
-"""Width and height of a scatter plot in inches."""
+"""The width and the height of a scatter plot, in inches."""
 
 _GOLDEN = 0.618033988749895
-"""The fractional parts of its multiples spread evenly and draw each category as a wide band."""
+"""The golden ratio; fractional parts of its multiples spread the records of a category evenly."""
 
 _LABELS = 8
-"""The most category labels on an axis; of more categories every second, third, ... is labelled."""
+"""The maximum number of category labels on an axis; of more, every second, third, ... is drawn."""
 
 _LONGEST = 26
 
@@ -78,7 +78,7 @@ _LONGEST = 26
 def relationships_chart(
     versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
 ) -> Chart:
-    """Return a chart with a column for each relationship and a row for each named version."""
+    """Return a chart with a column for each relationship and a row for each version."""
 
     def draw(axes: Sequence[Axes]) -> None:
         for row, (name, table) in enumerate(versions):
@@ -103,7 +103,7 @@ MARKS = "o^sDvPX"
 
 
 def colour_of(row: int) -> str:
-    """Return the colour of a version; version 0, the original, is grey."""
+    """Return the colour of a version; version 0, the original table, is grey."""
     colours = (plots.GREY, plots.BLUE, plots.GREEN, plots.PURPLE, plots.RED, plots.ORANGE)
     return colours[row % len(colours)]
 
@@ -111,7 +111,7 @@ def colour_of(row: int) -> str:
 def cloud(
     axis: Axes, across: Column, up: Column, colour: str, mark: str = "o", size: float = 5.0
 ) -> None:
-    """Draw records as dots, and the means of their groups as a line."""
+    """Draw records as dots and, as a line, the means of groups of records."""
     x, y = _numbers(across), _numbers(up)
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int))
     shown = x + _spread(across, len(x))
@@ -126,7 +126,7 @@ def cloud(
 
 
 def trend(across: Column, values: Floats) -> tuple[Floats, Floats]:
-    """Return the group means of the horizontal column, and of the values."""
+    """Return the means of both columns in the groups of the horizontal column."""
     x, groups = _numbers(across), groups_of(across)
     sizes = np.bincount(groups)
     kept = sizes > 0
@@ -137,7 +137,7 @@ def trend(across: Column, values: Floats) -> tuple[Floats, Floats]:
 
 
 def share(axes: Sequence[Axes]) -> None:
-    """Give all axes the same limits, wide enough for all data."""
+    """Give all axes the same limits, which are wide enough for all data."""
     for which in ("x", "y"):
         ends = [getattr(axis, f"get_{which}lim")() for axis in axes]
         limits = min(low for low, _ in ends), max(high for _, high in ends)

@@ -1,9 +1,9 @@
-"""The simplest masking method that keeps the relationships of a table (AlAhmadi, appendix A).
+"""The choice of the simplest method that keeps a table's relationships (AlAhmadi, appendix A).
 
-EGADP keeps linear relationships, copula methods monotonic ones, NMEGADP any E(X|S). A relationship
-is linear if a kernel explains no more of left-out records than lines do, and monotonic if it
-explains no more of their normal scores. `lost` names the relationships that every method loses:
-nonlinear ones among the columns of X, and relationships that change with S.
+EGADP keeps linear relationships, copula methods keep monotonic relationships, and NMEGADP keeps any
+E(X|S). A relationship is called linear if a kernel explains no more of left-out records than lines
+do, and monotonic if it explains no more of their normal scores. `lost` names the relationships that
+no method keeps: those among the columns of X that are nonlinear or change with S.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
 KINDS: tuple[Kind, ...] = ("none", "linear", "monotonic", "non-monotonic")
 
 SURE = 3.0
-"""The least advantage of a more flexible fit, in standard errors."""
+"""The minimum advantage of a more flexible fit, in standard errors."""
 
 MATTERS, MATTERS_OF_REST = 0.02, 0.05
-"""The least share of variance that a more flexible fit must explain beyond the simpler one: of a
-column's variance, and of its residual variance given S, where a trace of S remains."""
+"""The minimum share of variance that a more flexible fit must explain beyond the simpler one. The
+first is a share of a column's variance, the second of its residual variance given S, in which a
+trace of S remains."""
 
 RECORDS = 2000
-"""The most records that are examined."""
+"""The maximum number of records that are examined."""
 
 LANDMARKS = 200
 
@@ -44,12 +45,12 @@ METHODS: dict[Kind, str] = {
     "monotonic": "cgadp",
     "non-monotonic": "nmegadp",
 }
-"""The method that keeps each kind of relationship with S."""
+"""The method that keeps each kind of relationship between S and X."""
 
 
 @dataclass(frozen=True)
 class ExplainedVariance:
-    """A share of variance, out of sample, with its standard error over records."""
+    """A share of variance explained out of sample, with its standard error over records."""
 
     share: float
     error: float
@@ -60,7 +61,7 @@ class ExplainedVariance:
 
 
 def gained(target: Floats, simple: Floats | float, flexible: Floats) -> ExplainedVariance:
-    """Return by how much the R2 of n predictions exceeds the R2 of simpler ones (delta method)."""
+    """Return the R2 of n flexible predictions minus the R2 of simple ones (delta method)."""
     around = np.square(target - target.mean())
     mean = float(around.mean())
     if mean <= 0:
@@ -72,7 +73,6 @@ def gained(target: Floats, simple: Floats | float, flexible: Floats) -> Explaine
 
 
 def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Floats:
-    """Return predictions of n numbers, each from all other records."""
     found = expectation(fit, features, target[:, None], rng, most=RECORDS, landmarks=LANDMARKS)
     return found.left_out[:, 0]
 
@@ -81,9 +81,9 @@ def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Fl
 class Evidence:
     """How well other columns explain a column out of sample.
 
-    `about` names them, such as "age, gender -> debt". `kind` is the simplest relationship that
-    explains as much as any; `linear` and `curved` are the R2 of least squares and of a kernel, in
-    the units of the columns.
+    `about` names the columns, as in "age, gender -> debt". `kind` is the simplest kind of
+    relationship that explains as much as any other. `linear` and `curved` are the R2 of least
+    squares and of a kernel, in the units of the columns.
     """
 
     about: str
@@ -93,7 +93,7 @@ class Evidence:
 
 
 def features_of(table: MixedTable, *, scored: bool = False) -> Floats:
-    """Return numbers, or their normal scores, and indicators of categories: n x k."""
+    """Return numbers, or their normal scores, and indicators of categories as a matrix, n x k."""
     empty = np.empty((table.records, 0))
     columns = (
         normal_scores(values[:, None]) if scored and name in table.numeric else values
@@ -114,8 +114,8 @@ def dependence(
 ) -> Evidence:
     """Return how a column of n numbers depends on the columns of a table.
 
-    Only the kernel uses the columns `beside`, n x i. `least` is the share of variance that a kernel
-    must explain beyond a monotonic fit.
+    The columns `beside`, n x i, are used by the kernel only. `least` is the share of variance that
+    a kernel must explain beyond a monotonic fit.
     """
     scores = normal_scores(target[:, None])[:, 0]
     explained = []
@@ -145,10 +145,11 @@ class Recommendation:
     """A recommended method for a table, with the reasons.
 
     Attributes:
-        method, kind: the simplest that keeps the relationships found, and the hardest of these.
-        evidence: a row for all of S and each column of S, to each column of X; and for each two
-            columns of X given S.
-        sentence, lost: the reason, and the relationships that no method keeps, in words.
+        method, kind: the simplest method that keeps the relationships found, and the kind of
+            relationship that is hardest to keep.
+        evidence: for each column of X, how it depends on all of S and on each column of S; then,
+            for each pair of columns of X, how they depend on each other given S.
+        sentence, lost: texts on the reason, and on the relationships that no method keeps.
     """
 
     method: str
@@ -158,7 +159,7 @@ class Recommendation:
     lost: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the method, the reason, and the lost relationships."""
+        """Return the method, the reason and the lost relationships as text."""
         return "\n".join([f"Mask by {self.method}. {self.sentence}", *self.lost])
 
 
@@ -171,7 +172,7 @@ def recommend(
 ) -> Recommendation:
     """Find the relationships of a table and name the simplest method that keeps them.
 
-    `inputs` describes S and X; `rng` draws landmarks, and `RECORDS` records of a larger table.
+    S and X are as for `inputs`. `rng` draws landmarks and, from a larger table, `RECORDS` records.
     """
     given = inputs(S, X)
     if given.records > RECORDS:
@@ -213,7 +214,6 @@ def _hardest(rows: list[Evidence]) -> Kind:
 
 
 def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
-    """Yield how each column of X depends on all of S and on each column of S."""
     names = given.s.names
     for target, name in zip(given.matrix.T, given.x.names, strict=True):
         sets = [names, *((other,) for other in names)] if len(names) > 1 else [names] * len(names)
@@ -223,7 +223,6 @@ def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
 
 
 def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
-    """Yield how two columns of X depend on each other after the fits on S are subtracted."""
     ranks = base == "monotonic"
     values = normal_scores(given.matrix) if ranks else given.matrix
     known, features = features_of(given.s), features_of(given.s, scored=ranks)

@@ -1,4 +1,4 @@
-"""The attributes of a shared tree, numeric with a range or categorical, and the tree's schema."""
+"""The attributes of a shared tree, numeric with a range or categorical, and its schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pramana_core.errors import DomainError, LimitExceeded, MissingColumn
 from pramana_core.mixed import LARGEST, MixedTable, coded_as
 
 MOST_CATEGORIES = 10_000
-"""The most categories of an attribute; more would identify records."""
+"""The maximum number of categories of an attribute; a larger number could identify records."""
 
 LONGEST_LABEL = 256
 """The maximum length of the name of an attribute or a category, in characters."""
@@ -23,11 +23,11 @@ LONGEST_LABEL = 256
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-"""Control characters, changes of text direction, and characters that XML does not allow."""
+"""Characters that are not allowed in names: control characters, text directions, invalid XML."""
 
 
 def is_label(words: str) -> bool:
-    """Return whether messages and pictures can contain a name."""
+    """Return whether a name can be written in messages and pictures."""
     return bool(words.strip()) and len(words) <= LONGEST_LABEL and not _UNSEEN.search(words)
 
 
@@ -56,7 +56,7 @@ DOCUMENT = ConfigDict(extra="forbid", allow_inf_nan=False)
 class NumericAttribute:
     """A numeric attribute with a declared range `low` < `high`; `whole` allows whole numbers only.
 
-    Raises DomainError: the range is empty, or a message cannot carry the name.
+    Raises DomainError: the range is empty, or the name cannot be written in messages.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
@@ -83,9 +83,10 @@ class NumericAttribute:
 
 @dataclass(frozen=True)
 class CategoricalAttribute:
-    """A categorical attribute, its categories in code order. Raises DomainError: no category, a
-    repeated category, or a label that a message cannot carry. LimitExceeded: more than
-    `MOST_CATEGORIES`.
+    """A categorical attribute, with its categories in code order.
+
+    Raises DomainError: there is no category, a category is repeated, or a label cannot be written
+    in messages. LimitExceeded: there are more than `MOST_CATEGORIES` categories.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
@@ -113,16 +114,16 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 
 def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
-    """Check names; messages only count invalid categories, which are people's values."""
+    """Check names and categories; the message only counts invalid categories."""
     if not is_label(name):
         raise DomainError(
-            f"{name[:40]!r} cannot be the name of a column in a message.",
+            f"{name[:40]!r} cannot be a name, because messages could not show it.",
             where=name[:40],
             remedy=f"Use 1 to {LONGEST_LABEL} characters without control characters.",
         )
     if wrong := sum(not is_label(label) for label in categories):
         raise DomainError(
-            f"A message cannot carry {wrong} of the {len(categories)} categories of {name!r}.",
+            f"{wrong} of the {len(categories)} categories of {name!r} cannot be shown in messages.",
             where=name,
             remedy=f"Use 1 to {LONGEST_LABEL} characters without control characters for each.",
         )
@@ -130,7 +131,7 @@ def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
 
 @dataclass(frozen=True)
 class TreeSchema:
-    """The class that a tree predicts, and its attributes, at least one. Raises DomainError."""
+    """The class that a tree predicts, and its attributes. Raises DomainError: no attribute."""
 
     target: Variable
     attributes: tuple[Attribute, ...]
@@ -156,21 +157,21 @@ class TreeSchema:
 
     @property
     def classes(self) -> int:
-        """The count of classes."""
+        """The number of classes."""
         return self.target.size
 
     @cached_property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """The categories of the class and of each categorical attribute, by name."""
+        """The labels of the classes and of each categorical attribute's categories, by name."""
         own = {a.name: a.categories for a in self.attributes if isinstance(a, CategoricalAttribute)}
         return {**own, self.target.name: self.target.categories}
 
     def __contains__(self, name: object) -> bool:
-        """Return whether an attribute has this name."""
+        """Return whether some attribute has this name."""
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Attribute:
-        """Return an attribute. Raises MissingColumn."""
+        """Return the attribute of a name. Raises MissingColumn."""
         if found := self._by_name.get(name):
             return found
         raise MissingColumn(
@@ -179,8 +180,9 @@ class TreeSchema:
 
     def read(self, table: MixedTable) -> MixedTable:
         """Return the attributes of n records, in the order and with the codes of this schema.
-        Raises MissingColumn, UnknownCategory; TableError: categories instead of numbers or the
-        reverse.
+
+        Raises MissingColumn, UnknownCategory. TableError: a column has categories instead of
+        numbers, or the reverse.
         """
         columns = (coded_as(table[name], self.labels.get(name), "tree") for name in self.names)
         return MixedTable(tuple(columns), table.records)

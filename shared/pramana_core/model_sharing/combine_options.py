@@ -1,4 +1,4 @@
-"""Options for combining the trees of several owners; the module imports nothing heavy."""
+"""Options for combining the trees of several owners; importing the module is cheap."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Method = Literal["pgen", "basegen", "labelled", "votes"]
 GlobalName = Literal["tree", "naive-bayes", "conjunctive"]
 
 MOST_DEPTH = 100
-"""Deeper trees are rejected, because functions that walk through a tree recurse as deep."""
+"""The maximum depth of a tree; functions that walk through a tree recurse as deeply."""
 
 MOST_PSEUDO_RECORDS = 10_000_000
-"""The most pseudo-records drawn; a tree may claim any count of records."""
+"""The maximum number of pseudo-records, limited because a tree may claim any number of records."""
 
 _DRAWN = ("pgen", "basegen", "labelled")
 
@@ -27,19 +27,18 @@ class CombineOptions:
 
     Attributes:
         method: "pgen" and "basegen" learn `model` from all trees' pseudo-data (sections 2.2, 4);
-            "labelled" from pseudo-data that the votes of all trees label; "votes" combines the
-            trees themselves. "labelled" supports any kind of model and comes nearest to a model of
-            all records together (docs/model-sharing.md has the figures).
+            "labelled" learns `model` from pseudo-data that all trees label by their votes; "votes"
+            combines the trees themselves. "labelled" supports any kind of model, and its result is
+            nearest to a model of all records together (docs/model-sharing.md has the results).
         model: the kind of model learned from pseudo-data.
-        pseudo_records: their count; None for the count of records in the trees.
-        scale: a factor on the trees' counts, if `pseudo_records` is None.
-        max_depth: the most questions on a path of a learned tree; None for unlimited.
-        min_leaf: the fewest pseudo-records of a leaf, and of either side of a conjunctive rule.
+        pseudo_records: the number of pseudo-records; None for the number of records in the trees.
+        scale: a factor for the number of records in the trees, if `pseudo_records` is None.
+        max_depth: the maximum number of questions on a path of a tree; None for no limit.
+        min_leaf: the minimum number of pseudo-records in a leaf, and on each side of a rule.
         seed: the seed of the pseudo-data.
 
     Raises:
-        OptionError: an unknown method or model, a number out of its range, or an option without
-            effect.
+        OptionError: the method or model is unknown, or an option is out of range or has no effect.
     """
 
     method: Method = "labelled"
@@ -63,5 +62,5 @@ class CombineOptions:
 
     @property
     def draws(self) -> bool:
-        """Whether the method draws pseudo-data."""
+        """Whether the method draws pseudo-data from the trees."""
         return self.method in _DRAWN

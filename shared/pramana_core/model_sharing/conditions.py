@@ -1,4 +1,4 @@
-"""Conditions on an attribute: a set of categories, or an interval of numbers."""
+"""Conditions on an attribute, which are sets of categories or intervals of numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSche
 
 @dataclass(frozen=True)
 class Values:
-    """A set of categories as one or more ascending codes. Raises ModelError."""
+    """The condition that a category is in a set of ascending codes. Raises ModelError."""
 
     codes: tuple[int, ...]
 
@@ -27,7 +27,7 @@ class Values:
             raise ModelError("A condition must list distinct codes, at least one, ascending.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:
-        """Return which records meet the condition: n truth values."""
+        """Return whether each of n records meets the condition, n truth values."""
         if not isinstance(column, CategoricalColumn):
             raise ModelError(f"Column {column.name!r} is numeric; the condition needs categories.")
         known = np.zeros(max(len(column.categories), self.codes[-1] + 1), dtype=bool)
@@ -37,7 +37,8 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers above `above` and at most `up_to`; either end may be infinite. Raises ModelError."""
+    """The condition that a number is above `above` and at most `up_to`. Raises ModelError. Either
+    end may be infinite."""
 
     above: float = -math.inf
     up_to: float = math.inf
@@ -47,7 +48,7 @@ class Interval:
             raise ModelError(f"No number is above {self.above:g} and at most {self.up_to:g}.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:
-        """Return which records meet the condition: n truth values."""
+        """Return whether each of n records meets the condition, n truth values."""
         if not isinstance(column, NumericColumn):
             raise ModelError(f"Column {column.name!r} has categories; the condition needs numbers.")
         found: npt.NDArray[np.bool_] = (column.values > self.above) & (column.values <= self.up_to)
@@ -58,7 +59,7 @@ Condition = Values | Interval
 
 
 def together(conditions: Sequence[Condition]) -> Condition:
-    """Return the union of conditions: sets of categories, or adjacent intervals."""
+    """Return the union of conditions, which are sets of categories or adjacent intervals."""
     codes = [c.codes for c in conditions if isinstance(c, Values)]
     if codes:
         return Values(tuple(sorted({code for some in codes for code in some})))
@@ -67,7 +68,7 @@ def together(conditions: Sequence[Condition]) -> Condition:
 
 
 def whole(schema: TreeSchema, name: str) -> Condition:
-    """Return the condition that all values of an attribute meet. Raises MissingColumn."""
+    """Return the condition on an attribute that all values meet. Raises MissingColumn."""
     attribute = schema[name]
     if isinstance(attribute, CategoricalAttribute):
         return Values(tuple(range(len(attribute.categories))))
@@ -77,7 +78,7 @@ def whole(schema: TreeSchema, name: str) -> Condition:
 def part_of(
     conditions: Sequence[Condition], values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
 ) -> npt.NDArray[np.intp]:
-    """Return the index of the split condition that each of n numbers or codes meets: n indices."""
+    """Return the index of the split's condition that each of n numbers or codes meets."""
     if isinstance(conditions[0], Interval):
         ends = np.array([c.up_to for c in conditions if isinstance(c, Interval)])
         order = np.argsort(ends)

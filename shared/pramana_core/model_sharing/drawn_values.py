@@ -1,8 +1,9 @@
-"""The values of pseudo-data, computed from uniform numbers between 0 and 1.
+"""The values of pseudo-data, computed from uniform random numbers between 0 and 1.
 
-A value always meets the conditions of its path (proposition 1), even outside the declared range. A
-path that does not split by an attribute takes its distribution from the paths that do: the maximum
-likelihood for grouped values (Turnbull 1976), with one evenly spread record added.
+A value always meets the conditions of its path (proposition 1), even if it must be outside the
+declared range. If a path does not split by an attribute, its values follow the distribution
+estimated from the paths that do. The estimate is the maximum likelihood for grouped values
+(Turnbull 1976), with one evenly spread record added.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ Indices = npt.NDArray[np.intp]
 
 _MOST_STEPS, _TOLERANCE = 500, 1e-7
 _LEAST = 1e-9
-"""Smaller shares, which are differences of sums, are rounding error."""
+"""Smaller shares are rounding errors, because shares are differences of sums."""
 
 
 class ValueSampler(Protocol):
-    """A sampler of the values of one attribute."""
+    """The interface of objects that draw the values of one attribute."""
 
     def column(self, paths: Indices, drawn: Floats) -> Column:
-        """Return the values of n records, from the path and a number in [0, 1) for each."""
+        """Return the values of n records, given the path and a number in [0, 1) for each record."""
 
 
 def values_of(
@@ -40,8 +41,8 @@ def values_of(
     *,
     estimated: bool,
 ) -> ValueSampler:
-    """Return the sampler of an attribute's values, from the paths' conditions on it and their
-    counts of records; `GenerationOptions` explains `estimated`."""
+    """Return the sampler of an attribute's values, from the paths' conditions and record counts;
+    `estimated` is explained at `GenerationOptions`."""
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
     of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
@@ -57,7 +58,7 @@ def values_of(
 
 @dataclass(frozen=True, eq=False)
 class _Categories:
-    """Categories; row r of `sums` has cumulative shares, from r to r + 1."""
+    """A sampler of categories; row r of `sums` has cumulative shares that rise from r to r + 1."""
 
     attribute: CategoricalAttribute
     of_path: Indices
@@ -95,9 +96,9 @@ def _categories(
 
 @dataclass(frozen=True)
 class Extent:
-    """Numbers above `low` and at most `high`, but not below `least`.
+    """The numbers above `low` and at most `high`, but not below `least`.
 
-    With `whole`, drawn numbers are rounded up: all whole numbers of the extent are equally likely.
+    With `whole`, drawn numbers are rounded up, which makes all whole numbers equally likely.
     """
 
     low: float
@@ -107,7 +108,7 @@ class Extent:
 
 
 def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
-    """Return the part of an attribute's range that is in an interval; without one, the range."""
+    """Return the part of an attribute's range in an interval; without one, the range."""
     above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
     if up_to < attribute.low:
         last = float(math.floor(up_to)) if attribute.whole else up_to
@@ -130,7 +131,7 @@ def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Numbers by extents; `curve` has the share below each of `edges`, which may be empty."""
+    """A sampler of numbers; `curve` has the share of numbers below each of `edges`, if any."""
 
     attribute: NumericAttribute
     of_path: Indices
@@ -179,8 +180,8 @@ def _numbers(
 
 
 def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
-    """Return the estimated shares of categories, from the codes that each condition allows and its
-    count of records."""
+    """Return the estimated shares of categories. `allowed` has the codes that each condition
+    allows, and `weights` the record count of each condition."""
     inside = np.zeros((len(allowed), categories))
     for place, codes in enumerate(allowed):
         inside[place, list(codes)] = 1
@@ -194,8 +195,8 @@ def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categor
 
 
 def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
-    """Return the estimated shares of the cells between m + 1 edges, from the first cell of each
-    condition, the first cell after it, and its count of records."""
+    """Return the estimated shares of the m cells between m + 1 edges. For each condition, `starts`
+    has its first cell, `ends` the first cell after it, and `weights` its record count."""
     widths = np.diff(edges)
     even: Floats = widths / widths.sum()
     shares = even

@@ -1,8 +1,8 @@
-"""Pseudo-data of a tree: path-based generation, PGEN, and the baseline, BASEGEN (sections 2.2, 4).
+"""Pseudo-data of a tree, by the path-based PGEN and the baseline BASEGEN (sections 2.2, 4).
 
-Systematic sampling first draws the count of records for each path and class, within 1 of its
-expectation. A record then depends on its path and its own randomness only, so that chunks and the
-whole give the same records.
+First, systematic sampling draws the number of records for each path and class, within 1 of its
+expectation. After that, a record depends only on its path and its own random numbers, so generating
+in chunks gives the same records as generating all at once.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 RECORDS_AT_ONCE = 65_536
 
 _NEAR = 1e-9
-"""Sums this near to a whole number, relative to it, are that number: 1/3 + 1/3 + 1/3 is 1."""
+"""The relative distance within which a sum counts as a whole number, as in 1/3 + 1/3 + 1/3 = 1."""
 
 Sizes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class GenerationOptions:
-    """How to generate pseudo-data; the defaults are the paper's.
+    """Options on how to generate pseudo-data; the defaults are those of the paper.
 
     Attributes:
         method: "pgen", from the paths (figure 3); or "basegen", evenly from the ranges, labelled by
             the tree.
-        records, scale: the count of records, or a factor on the tree's counts.
-        estimated: whether "pgen" draws values of attributes that a path does not use from the
-            tree's own estimate of their distribution; otherwise evenly (line 9 of figure 3).
+        records, scale: the number of records, or a factor for the number of records in the tree.
+        estimated: for attributes that a path does not use, whether "pgen" draws values from their
+            distribution as estimated from the tree, instead of evenly (line 9 of figure 3).
 
     Raises OptionError: an option is out of range.
     """
@@ -55,7 +55,7 @@ class GenerationOptions:
 def generate(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions | None = None
 ) -> MixedTable:
-    """Return pseudo-data of a tree: its attributes and, last, the class. Raises ModelError."""
+    """Return pseudo-data: a tree's attributes and, last, the class. Raises ModelError."""
     options = options or GenerationOptions()
     (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
     return chunk
@@ -69,7 +69,7 @@ def generate_chunks(
 ) -> Iterator[MixedTable]:
     """Yield the records of `generate` with the same randomness, in one or more chunks.
 
-    The caller must not draw from `rng` meanwhile. Raises as `generate`, and LimitExceeded.
+    Do not use `rng` until all chunks are read. Raises as `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
@@ -102,7 +102,6 @@ def generate_chunks(
 
 
 def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
-    """Return the indices of all records in random order, in 4 bytes each."""
     require_at_most(records, (1 << 32) - 1, "records to shuffle", "records", "Draw fewer.")
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)
@@ -110,7 +109,6 @@ def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
 
 
 def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
-    """Return the count of records that a tree generates, rounded. Raises ModelError."""
     if options.records is None:
         return round(tree.records * options.scale)
     if options.method == "pgen" and not tree.records:
@@ -121,10 +119,11 @@ def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
 
 
 def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Generator) -> Sizes:
-    """Return how many records of each class each path generates: paths x classes.
+    """Return the number of records that each path generates in each class, paths x classes.
 
-    Hits and misses are rounded together. Then misses are divided over other classes by their
-    counts, or evenly if unknown (section 2.2). Whole counts give proposition 1 exactly.
+    Hits and misses are first rounded together. Then misses are divided among the other classes in
+    proportion to their counts, or evenly if these are unknown (section 2.2). If all counts are
+    whole numbers, proposition 1 is exact.
     """
     total = _pseudo_records(tree, options)
     leaves = tree.leaves
@@ -143,7 +142,6 @@ def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Gene
 
 
 def _others(leaf: Leaf, classes: int) -> Floats:
-    """Return the shares of the other classes among a leaf's misses."""
     found = np.ones(classes) if leaf.distribution is None else np.array(leaf.distribution)
     found[leaf.label] = 0
     if not found.sum():
@@ -154,7 +152,7 @@ def _others(leaf: Leaf, classes: int) -> Floats:
 
 
 def shared_out(counts: Floats, total: int) -> Sizes:
-    """Return a whole number divided in proportion to counts, by largest remainders."""
+    """Return a whole number divided in proportion to counts (largest remainders)."""
     wanted = counts * (total / counts.sum())
     found: Sizes = np.floor(wanted).astype(np.int64)
     missing = total - int(found.sum())
@@ -163,7 +161,7 @@ def shared_out(counts: Floats, total: int) -> Sizes:
 
 
 def _rounded(counts: Floats, start: float, total: int) -> Sizes:
-    """Return counts rounded to whole numbers with a given sum, by systematic sampling."""
+    """Return counts rounded to whole numbers with a given total, by systematic sampling."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     if sums[-1]:
         sums *= total / sums[-1]

@@ -1,6 +1,7 @@
-"""Local trees of mixed data, grown fully, or only as far as a requirement allows.
+"""Trees of one owner's mixed data, grown fully or only as far as a requirement allows.
 
-scikit-learn finds unrestricted splits on ranks, because it reads numbers as float32.
+Without a requirement, scikit-learn finds the splits. It gets the ranks of numbers, because it reads
+numbers as float32.
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 
 MOST_CELLS = 400_000_000
-"""The most records times indicators, of four bytes each."""
+"""The maximum number of records times indicators, each of four bytes."""
 
 MOST_RANKS = 1 << 24
-"""The most whole numbers that float32 distinguishes."""
+"""The number of whole numbers, from 0, that float32 distinguishes."""
 
 _CONFIDENCE = 0.25
-"""The confidence of pruning in C4.5 and in Weka's J48, the learner of the paper."""
+"""The confidence level of pruning in C4.5 and in Weka's J48, which the paper uses."""
 
 _NEARLY = 0.1
-"""The least expected errors that a subtree must save, as in C4.5."""
+"""The minimum number of expected errors that a subtree must save, as in C4.5."""
 
 
 @dataclass(frozen=True)
 class GrowthOptions:
-    """How to grow a tree: by default fully, as in Sharkey's section 4.1.
+    """Options on how a tree is grown; by default it is grown fully, as in Sharkey's section 4.1.
 
     Attributes:
-        max_depth: the most questions on a path; None for `MOST_DEPTH`.
-        min_leaf: the fewest records of a leaf.
-        seed: decides between equal splits of a tree without a requirement.
-        simplify: whether to prune a tree without a requirement (`simplified`).
+        max_depth: the maximum number of questions on a path; None for `MOST_DEPTH`.
+        min_leaf: the minimum number of records in a leaf.
+        seed: the seed of the choice between equally good splits, in a tree without a requirement.
+        simplify: whether a tree without a requirement is pruned by `simplified`.
     """
 
     max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
@@ -60,7 +61,7 @@ class GrowthOptions:
 
 
 def require_installed() -> None:
-    """Check that scikit-learn is installed, without loading it. Raises NotInstalled."""
+    """Raise NotInstalled unless scikit-learn is installed; the library is not loaded."""
     if find_spec("sklearn") is None:
         raise NotInstalled(
             "Growing trees of mixed data needs scikit-learn, which is not installed.",
@@ -76,17 +77,18 @@ def grow_tree(
     *,
     requirement: Requirement | None = None,
 ) -> SharedTree:
-    """Return the tree of n records, with the counts of all classes in its leaves.
+    """Return a tree grown from n records, with the counts of all classes in its leaves.
 
-    Without a requirement scikit-learn grows it. With one, growth uses the best splits whose parts
-    all meet the requirement, and a question may separate any set of categories.
+    Without a requirement, scikit-learn grows the tree. With a requirement, growth uses the best
+    splits whose parts all meet it, and a question may separate any set of categories.
 
     Raises:
         NotInstalled: scikit-learn is not installed, and there is no requirement.
-        TableError: no records, not one class code for each, or as `TreeSchema.read`.
-        LimitExceeded, OptionError: too many records times categories; the requirement has more
-            classes than the schema.
-        RequirementUnmet: no tree of one split meets the requirement.
+        TableError: there are no records, or not one class code for each, or as for
+            `TreeSchema.read`.
+        LimitExceeded: records times categories are too many.
+        OptionError: the requirement has more classes than the schema.
+        RequirementUnmet: no tree with a split meets the requirement.
     """
     options = options or GrowthOptions()
     attributes = schema.read(table)
@@ -131,7 +133,7 @@ def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) ->
 
 
 def _indicated(records: Records) -> list[tuple[str, int | None]]:
-    """Return for each column of the matrix its attribute, and the category that it indicates."""
+    """Return the attribute of each matrix column, and the category that the column indicates."""
     places: list[tuple[str, int | None]] = []
     for attribute in records.schema.attributes:
         if isinstance(attribute, CategoricalAttribute):
@@ -151,7 +153,6 @@ def _indicated(records: Records) -> list[tuple[str, int | None]]:
 
 
 def _indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
-    """Return the matrix: ranks of numbers, and whether a record has a category."""
     found = np.empty((len(records), len(places)), dtype=np.float32, order="F")
     for place, (name, code) in enumerate(places):
         codes = records.codes[name]
@@ -161,14 +162,11 @@ def _indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """The traversal of scikit-learn's tree with the records."""
-
     records: Records
     places: list[tuple[str, int | None]]
     grown: Any
 
     def node(self, at: int, rows: Codes, box: dict[str, Condition]) -> Node:
-        """Return the node for the rows that reach it, within the box of its conditions."""
         if self.grown.children_left[at] < 0:
             return self.records.leaf(rows)
         name, code = self.places[self.grown.feature[at]]
@@ -193,13 +191,13 @@ class _Walk:
 def simplified(node: Node) -> Node:
     """Return a tree of binary splits pruned by C4.5's expected errors (Quinlan 1993, ch. 4).
 
-    It needs no held-out records. It protects no record: see `pruning`.
+    No held-out records are needed. This pruning protects no record, unlike the module `pruning`.
     """
     return _cut(node)[0]
 
 
 def expected_errors(counts: Floats) -> float:
-    """Return the expected count of errors at a leaf with these class counts."""
+    """Return the expected number of errors at a leaf with these class counts."""
     records, wrong = counts.sum(), counts.sum() - counts.max()
     if not records - wrong:
         return 0.0
@@ -207,7 +205,6 @@ def expected_errors(counts: Floats) -> float:
 
 
 def _cut(node: Node) -> tuple[Node, Floats, float]:
-    """Return the pruned tree, its class counts, and its expected count of errors."""
     if isinstance(node, Leaf):
         counts = np.array(node.distribution, dtype=np.float64)
         return node, counts, expected_errors(counts)

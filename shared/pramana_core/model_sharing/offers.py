@@ -1,4 +1,4 @@
-"""The records from which a tree is learned, and the possible splits of them by an attribute."""
+"""The records from which a tree is learned, and their possible splits by an attribute."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records: their class codes, and for each attribute the codes of categories or the ranks of
-    numbers from 0; `values` are the distinct numbers, ascending."""
+    """n records, as class codes and one code per attribute: of a category, or the rank of a number.
+
+    Ranks are from 0; `values` has the distinct numbers of each attribute, ascending.
+    """
 
     schema: TreeSchema
     classes: Codes
@@ -31,7 +33,7 @@ class Records:
 
     @classmethod
     def of(cls, schema: TreeSchema, attributes: MixedTable, classes: Codes) -> Records:
-        """Return the records of a table whose columns are the schema's."""
+        """Return the records of a table with the columns of the schema."""
         codes: dict[str, Codes] = {}
         values: dict[str, Floats] = {}
         for column in attributes.columns:
@@ -44,18 +46,18 @@ class Records:
 
     @cached_property
     def indicators(self) -> Floats:
-        """The classes as zeros and ones: n x classes."""
+        """The classes as indicators 0 and 1, n x classes."""
         return np.eye(self.schema.classes)[self.classes]
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def everything(self) -> dict[str, Condition]:
-        """Return the conditions that all records meet, one for each attribute."""
+        """Return, for each attribute, the condition that all values meet."""
         return {name: whole(self.schema, name) for name in self.schema.names}
 
     def counts(self, rows: Codes) -> Floats:
-        """Return the count of the given rows in each class."""
+        """Return the number of the given rows in each class."""
         return np.bincount(self.classes[rows], minlength=self.schema.classes).astype(np.float64)
 
     def leaf(self, rows: Codes) -> Leaf:
@@ -63,7 +65,7 @@ class Records:
         return Leaf.of(self.counts(rows))
 
     def threshold(self, name: str, left: int, right: int) -> float:
-        """Return the threshold between two neighbouring ranks."""
+        """Return the threshold between two numbers that are neighbours, given by their ranks."""
         values = self.values[name]
         attribute = self.schema[name]
         is_whole = isinstance(attribute, NumericAttribute) and attribute.whole
@@ -72,12 +74,14 @@ class Records:
 
 
 MOST_DIGITS = 18
-"""The decimal digits that distinguish any two floats."""
+"""The number of decimal digits that distinguish any two floats."""
 
 
 def between(left: float, right: float, *, whole: bool = False) -> float:
-    """Return the number with the fewest decimal digits between two, nearest to their middle. (The
-    middle itself would reveal a value.) Return `left` only if the two are neighbours."""
+    """Return the number between two that has the fewest decimal digits, nearest to the middle.
+
+    The exact middle could reveal a value. If no float is between the two, return `left`.
+    """
     low, high = Fraction(left), Fraction(right)
     if whole and high - low == 1:
         return left
@@ -98,7 +102,7 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
 
 
 def contracted(node: Node) -> Node:
-    """Return a tree of binary splits with successive splits by one attribute joined (figure 2)."""
+    """Return a tree in which successive splits by one attribute are joined (figure 2)."""
     if isinstance(node, Leaf):
         return node
     parts: list[tuple[Condition, Node]] = []
@@ -113,12 +117,12 @@ def contracted(node: Node) -> Node:
 
 
 def halves(extent: Interval, threshold: float) -> tuple[Interval, Interval]:
-    """Return an interval's numbers up to a threshold, and its numbers above."""
+    """Return the part of an interval up to a threshold, and the part above the threshold."""
     return Interval(extent.above, threshold), Interval(threshold, extent.up_to)
 
 
 def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
-    """Return the categories of a set that are among the codes, and the rest of the set."""
+    """Return the categories of a set that are among the codes, and the remaining categories."""
     inside = tuple(code for code in extent.codes if code in codes)
     return Values(inside), Values(tuple(code for code in extent.codes if code not in codes))
 
@@ -128,15 +132,15 @@ def _rank(condition: Condition) -> float:
 
 
 ALL_OF = 8
-"""The most categories of which all subsets are tried: 127 splits."""
+"""The maximum number of categories for all subsets to be tried, which makes 127 splits."""
 
 
 def subsets(table: Floats) -> Floats:
     """Return subsets of m categories as zeros and ones: splits x m.
 
-    Few categories give all subsets. Many give each single category and, with categories sorted by
-    the share of each class, each initial sequence; for two classes these contain the best split
-    (Breiman et al. 1984, section 4.2.2). `table` is m x classes.
+    Up to `ALL_OF` categories give all subsets. More categories give each single category and, with
+    the categories sorted by the share of each class, each initial sequence. For two classes, these
+    contain the best split (Breiman et al. 1984, section 4.2.2). `table` is m x classes.
     """
     m, classes = table.shape
     if m <= ALL_OF:
@@ -162,12 +166,12 @@ def _all_of(m: int) -> Floats:
 
 
 OfferedSplit = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
-"""An attribute, the conditions of both sides, and a mask of the rows on the first side."""
+"""An attribute, the conditions of both sides of a split, and a mask of rows on the first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Splits of a numeric attribute; `parts` has the class counts below each, splits x classes."""
+    """Splits by a numeric attribute; `parts` has the class counts up to each threshold."""
 
     records: Records
     name: str
@@ -185,8 +189,10 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """Splits of a categorical attribute: `parts` has the class counts of each subset, `chosen` the
-    subsets of the codes that are `present`, as zeros and ones."""
+    """Splits by a categorical attribute; `parts` has the class counts of each subset.
+
+    `chosen` has the subsets as indicators 0 and 1 of the codes `present`.
+    """
 
     name: str
     extent: Values
@@ -197,7 +203,7 @@ class Subsets:
     parts: Floats
 
     def choice(self, place: int) -> OfferedSplit:
-        """Return the split at an index; categories without rows go with the larger side."""
+        """Return the split at an index; categories without rows are on the side with more rows."""
         inside = set(self.present[self.chosen[place] > 0].tolist())
         if 2 * self.chosen[place] @ self.records > self.records.sum():
             inside |= set(self.extent.codes) - set(self.present.tolist())
@@ -209,8 +215,8 @@ class Subsets:
 def offered(
     records: Records, name: str, extent: Condition, rows: Codes
 ) -> Thresholds | Subsets | None:
-    """Return the splits by an attribute of the rows that reach a node, within the node's condition
-    `extent`; None if the rows are equal in the attribute."""
+    """Return the splits, by an attribute, of the rows that reach a node. `extent` is the condition
+    on the attribute at the node. Return None if all rows have the same value."""
     codes = records.codes[name][rows]
     if isinstance(extent, Interval):
         order = np.argsort(codes, kind="stable")
@@ -233,7 +239,7 @@ def offered(
 
 
 def entropy(counts: Floats) -> Floats:
-    """Return the entropy of m parts from their class counts, m x classes, in nats times records."""
+    """Return the entropy of m parts, in nats times records, from class counts, m x classes."""
     records = counts.sum(axis=1)
     logs = np.log(np.where(counts > 0, counts, 1.0))
     return np.asarray(

@@ -1,12 +1,13 @@
-"""Differentially private trees: the splits are chosen privately, and the counts have noise.
+"""Differentially private trees, whose splits are chosen at random and whose counts have noise.
 
 Replacing a record means removing one and adding another. Adding or removing a record changes the
-gini score of one node of each level by at most 1, up or down: with weights exp(a / 2 * score) no
-probability changes by more than a factor e^a. It also changes one count of one leaf by 1: noise of
-scale 1 / b gives e^b. With a = epsilon_l / 2 for each of d levels and b = epsilon_c / 2, the whole
+gini score of one node of each level by at most 1, up or down. If splits are chosen with weights
+exp(a / 2 * score), no probability changes by more than the factor e^a. Adding or removing a record
+also changes one count of one leaf by 1. With noise of scale 1 / b, no probability changes by more
+than the factor e^b. With a = epsilon_l / 2 for each of d levels and b = epsilon_c / 2, the whole
 tree is epsilon-differentially private, epsilon = d epsilon_l + epsilon_c. Possible questions depend
-on the schema only, so ranges, categories and thresholds are declared. The mechanism is from
-Friedman and Schuster (2010), who bound a change of gini by 2.
+only on the schema, in which ranges and categories are declared. The mechanism is from Friedman and
+Schuster (2010), who bound a change of gini by 2.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leave
 
 Rows = npt.NDArray[np.intp]
 Question = tuple[str, Condition, Condition]
-"""An attribute, and its two parts: one category and the rest, or up to a threshold and above."""
+"""An attribute and its two parts: a category and the others, or up to a threshold and above."""
 
 
 _ABOVE_NOISE = 4
-"""The least ratio of an average leaf's records to the noise of all its counts."""
+"""The minimum ratio of the average leaf's records to the total noise of its counts."""
 
 DEEP_ENOUGH = 8
-"""The largest default depth: deeper trees predicted hardly better on any table."""
+"""The largest default depth; on all tables tried, deeper trees predicted hardly better."""
 
 
 class Noise(Protocol):
@@ -48,18 +49,18 @@ class Noise(Protocol):
     def choose(self, scores: Floats, epsilon: float) -> int:
         """Return an index with a probability proportional to exp(epsilon * score).
 
-        This is the exponential mechanism. Suppose one record more or less changes each score by at
-        most 1. The mechanism is epsilon-differentially private if all scores change in the same
-        direction, and 2 epsilon otherwise.
+        This is the exponential mechanism. Suppose that adding or removing a record changes each
+        score by at most 1. Then the choice is epsilon-differentially private if all scores change
+        in the same direction, and otherwise 2 epsilon-differentially private.
         """
 
 
 @dataclass(frozen=True)
 class GeneratorNoise:
-    """Noise from a numpy generator in floating-point numbers: for simulations, not for releases.
+    """Noise from a numpy generator, in floating-point numbers, for simulations but not for
+    releases.
 
-    A reader who learns the generator's state can predict the noise, and its probabilities are
-    rounded.
+    Whoever learns the generator's state can predict the noise. The probabilities are rounded.
     """
 
     rng: np.random.Generator
@@ -84,10 +85,10 @@ def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
 
 @dataclass(frozen=True)
 class PrivateTree:
-    """A private tree: replacing a record changes each probability by a factor of at most e^epsilon.
+    """A tree; replacing one record changes no tree's probability by more than the factor e^epsilon.
 
-    `tree` has distributions, with 0 for negative counts; `noised` the noised counts, leaves x
-    classes.
+    `noised` has the counts with noise, leaves x classes. `tree` has the same counts, with 0 instead
+    of negative counts.
     """
 
     tree: SharedTree
@@ -97,7 +98,7 @@ class PrivateTree:
 
 @dataclass
 class _Open:
-    """A node with its records and the conditions that lead to the node."""
+    """A node during growth, with its records and the conditions that lead to it."""
 
     rows: Rows
     box: Mapping[str, Condition]
@@ -105,11 +106,9 @@ class _Open:
     below: tuple[_Open, ...] = ()
 
     def leaves(self) -> list[_Open]:
-        """Return the leaves below, in the order of the paths."""
         return [leaf for one in self.below for leaf in one.leaves()] if self.below else [self]
 
     def bare(self) -> Node:
-        """Return the structure, without counts."""
         if self.question is None:
             return Leaf(0, 0, 0)
         name, *parts = self.question
@@ -126,8 +125,8 @@ def grow_private_tree(
 ) -> PrivateTree:
     """Return a tree that is epsilon-differentially private for the replacement of one record.
 
-    The schema and the options must be declared, not read from the n records; epsilon is from 1e-6
-    to 1000. Raises OptionError, EmptyTable; MissingColumn, TableError, UnknownCategory: see
+    The schema and the options must be declared, not derived from the n records. epsilon is from
+    1e-6 to 1000. Raises OptionError, EmptyTable; MissingColumn, TableError, UnknownCategory: see
     `TreeSchema.read`.
     """
     options = options or PrivateOptions()
@@ -158,7 +157,7 @@ def grow_private_tree(
 
 
 def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> None:
-    """Choose a node's question from a public list; an empty list leaves the node a leaf."""
+    """Choose a node's question from the public list of questions; without any, it stays a leaf."""
     listed = questions.at(node.box)
     if not listed:
         return
@@ -170,7 +169,7 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
 
 
 def depth_for(records: int, classes: int, epsilon: float) -> int:
-    """Return a depth at which the average leaf is well above the noise of its counts."""
+    """Return a depth at which the average leaf has many more records than noise."""
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
     return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
 
@@ -195,7 +194,7 @@ def with_counts(node: Node, counts: Floats, label: int = 0) -> Node:
 
 
 def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
-    """Return the possible thresholds, ascending and equally spaced."""
+    """Return the possible thresholds of an attribute, ascending and equally spaced."""
     between = np.linspace(attribute.low, attribute.high, grid + 1)[1:-1]
     if attribute.whole:
         between = np.floor(between)
@@ -225,7 +224,7 @@ class Questions:
                 self.places[name] = np.searchsorted(known, column.values, side="left")
 
     def at(self, box: Mapping[str, Condition]) -> list[Question]:
-        """Return the questions of a node that the conditions `box` lead to."""
+        """Return the possible questions at a node to which the conditions `box` lead."""
         found: list[Question] = []
         for name in self.schema.names:
             extent = box[name]
@@ -239,20 +238,19 @@ class Questions:
         return found
 
     def scores(self, questions: list[Question], rows: Rows) -> Floats:
-        """Return the score of each question for the given rows, by gini (see the module)."""
+        """Return the gini score of each question on the given rows (see the module's docstring)."""
         tables = {name: self._table(name, rows) for name in {q[0] for q in questions}}
         everyone = np.bincount(self.classes[rows], minlength=self.schema.classes)
         first = np.array([tables[q[0]][self._row(q)] for q in questions])
         return _worth(first) + _worth(everyone - first)
 
     def rows_of(self, question: Question, rows: Rows) -> tuple[Rows, Rows]:
-        """Return the rows in the first part of a question, and the other rows."""
+        """Return the rows in the first part of a question, and the remaining rows."""
         places, row = self.places[question[0]][rows], self._row(question)
         first = places == row if isinstance(question[1], Values) else places <= row
         return rows[first], rows[~first]
 
     def _table(self, name: str, rows: Rows) -> Floats:
-        """Return the count of rows for each category or threshold and class; numbers up to each."""
         classes, numeric = self.schema.classes, name in self.thresholds
         number = len(getattr(self.schema[name], "categories", self.thresholds.get(name, ()))) + 1
         cells = self.places[name][rows] * classes + self.classes[rows]
@@ -261,7 +259,6 @@ class Questions:
         return counts.cumsum(axis=0) if numeric else counts
 
     def _row(self, question: Question) -> int:
-        """Return the row of a table that belongs to the first part of a question."""
         name, part, _ = question
         return (
             part.codes[0] if isinstance(part, Values) else self.thresholds[name].index(part.up_to)
@@ -269,6 +266,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return the squared class counts of parts over their sums, questions x classes (gini)."""
+    """Return the gini score of each part, its squared class counts summed over its size."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

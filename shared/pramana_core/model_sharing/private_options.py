@@ -1,4 +1,4 @@
-"""Options of private trees; the module imports nothing heavy."""
+"""Options of private trees; importing the module is cheap."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import InnerShare, require_limits
 
 EPSILONS = (1e-6, 1e3)
-"""The least and the largest epsilon; a smaller one leaves only noise, a larger one no privacy."""
+"""The minimum and maximum epsilon; a smaller one leaves only noise, a larger one no privacy."""
 
 DEEPEST = 12
-"""The most questions on a path of a private tree."""
+"""The maximum number of questions on a path of a private tree."""
 
 
 @dataclass(frozen=True)
 class PrivateOptions:
-    """How to grow a private tree; choose the options without looking at the records.
+    """Options on how a private tree is grown; choose them without looking at the records.
 
     Attributes:
-        depth: the questions of each path; None for the largest depth that leaves the counts of the
-            leaves well above their noise (`depth_for`).
-        splits: the share of epsilon for the choice of the questions; the counts take the rest.
-        grid: the count of equal steps into which thresholds divide the declared range of a number.
+        depth: the number of questions on each path; None for the largest depth at which the counts
+            of leaves are well above their noise (`depth_for`).
+        splits: the share of epsilon for the choice of the questions; the counts use the remaining
+            share.
+        grid: the number of equal steps into which thresholds divide the declared range of an
+            attribute.
 
     Raises:
         OptionError: an option is out of its range.
@@ -41,7 +43,7 @@ class PrivateOptions:
 
 
 def require_epsilon(epsilon: float) -> None:
-    """Check that trees can be released with an epsilon. Raises OptionError."""
+    """Raise OptionError unless trees can be released with this epsilon."""
     least, most = EPSILONS
     if not isinstance(epsilon, Real) or not least <= epsilon <= most:
         raise OptionError(

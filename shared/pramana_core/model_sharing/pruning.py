@@ -1,7 +1,7 @@
-"""Pruning until every path meets a requirement: algorithm ATP (Sharkey 2008, section 3.2).
+"""Pruning until every path meets a requirement, by algorithm ATP (Sharkey 2008, section 3.2).
 
-Level by level from the bottom, a leaf that violates the requirement is merged with the fewest
-siblings that suffice. A node whose parts are all merged becomes a leaf.
+The tree is pruned level by level from the bottom. A leaf that violates the requirement is merged
+with as few siblings as possible. If all parts of a node are merged, the node becomes a leaf.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from pramana_core.ties import ascending, exceeds
 
 PropagatedCounts = Literal["exact", "propagated"]
-"""The counts of merged paths: the owner's exact ones, or hits and misses by equation (1).
+"""The counts of merged paths, either exact counts or hits and misses by equation (1).
 
 Propagated counts spread the misses of each part evenly over the other classes. The class of a leaf
-may then not be its most frequent one, and a path that meets the requirement by propagated counts
-may violate it by exact ones. They serve trees without class counts, and the paper's figures.
+may then not be its most frequent class, and a path that meets the requirement by propagated counts
+may violate it by exact counts. Propagated counts are for trees without class counts, and for
+reproducing the paper.
 """
 
 MOST_TRIED = 200
-"""The most sets of siblings of one size that are tried, those that lose the fewest hits first."""
+"""The maximum number of sets of siblings of one size that are tried, least loss of hits first."""
 
 LARGEST_SET = 3
-"""The most categories in a set for all sets to be tried; larger sets are tried by their loss."""
+"""The largest number of siblings whose sets are tried; beyond it, siblings are added by loss."""
 
 LONGEST = 50
-"""The most intervals before and after a violating interval that are tried."""
+"""The maximum number of intervals on each side of a violating interval that are tried."""
 
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A node during pruning; `attribute` is None for a leaf, `condition` for the root.
+    """A node during pruning. A leaf has `attribute` None, and the root has `condition` None.
 
-    `cut` is the node as a leaf, `counts` are the known records of each class, and `hits` the
-    records that the leaves below predict correctly.
+    `cut` is the leaf that would replace the node. `counts` are the known records of each class.
+    `hits` is the number of records that the leaves below predict correctly.
     """
 
     condition: Condition | None
@@ -63,13 +64,13 @@ Met = Callable[[Leaf], bool]
 
 
 def join_exactly(branches: Sequence[Branch]) -> Branch:
-    """Return the merged leaf of siblings, by the counts of all classes."""
+    """Return the leaf into which siblings merge, by the counts of all classes."""
     counts = np.sum([b.counts for b in branches], axis=0)
     return _joined(branches, Leaf.of(counts), counts)
 
 
 def join_by_hits(branches: Sequence[Branch]) -> Branch:
-    """Return the merged leaf of siblings, by hits and misses alone: equation (1)."""
+    """Return the leaf into which siblings merge, by hits and misses alone (equation (1))."""
     counts = np.sum([b.counts for b in branches], axis=0)
     cuts = [Leaf(b.cut.label, b.cut.hit, b.cut.miss) for b in branches]
     spread = np.sum([cut.classes(len(counts)) for cut in cuts], axis=0)
@@ -87,7 +88,7 @@ def _joined(branches: Sequence[Branch], cut: Leaf, counts: Floats) -> Branch:
 
 
 def branch_of(node: Node, classes: int, join: Join, condition: Condition | None = None) -> Branch:
-    """Return a node with the counts of its leaves (lines 2 to 4). Raises ModelError."""
+    """Return a node with the counts of the leaves below it (lines 2 to 4). Raises ModelError."""
     if isinstance(node, Leaf):
         if join is join_exactly and node.distribution is None and classes > 2:
             raise ModelError(
@@ -116,8 +117,9 @@ def _violates(branch: Branch, met: Met) -> bool:
 def merge_fewest(parts: Sequence[Branch], join: Join, met: Met) -> list[Branch]:
     """Merge siblings until all meet the requirement; one leaf remains if that takes all siblings.
 
-    Each violating part takes the siblings that lose the fewest hits. Ties go to the set with the
-    fewest parts that meet the requirement, then to the smallest. Intervals merge with neighbours.
+    Each violating part merges with the siblings for which the fewest hits are lost. In a tie, the
+    set with the fewest parts that meet the requirement is chosen, and then the smallest set.
+    Intervals merge only with neighbours.
     """
     now = sorted(parts, key=_start)
     bad = [part for part in now if _violates(part, met)]
@@ -143,7 +145,7 @@ def _start(part: Branch) -> float:
 def _least_of(
     groups: Iterator[list[Branch]], pool: list[Branch], join: Join, met: Met
 ) -> list[Branch]:
-    """Return the sufficient group with the least loss, or the whole pool if no group suffices."""
+    """Return the sufficient group with the least loss, or all parts if none suffices."""
     best, least, price = pool, math.inf, (0, 0)
     scale = sum(part.hits for part in pool)
     for group in groups:
@@ -159,7 +161,7 @@ def _least_of(
 
 
 def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
-    """Yield the shortest sufficient runs of intervals around a violating interval."""
+    """Yield the shortest runs of intervals that include `bad` and, merged, meet the requirement."""
     at = parts.index(bad)
     last = min(at + LONGEST, len(parts) - 1)
     for first in range(at, max(-1, at - LONGEST), -1):
@@ -173,7 +175,7 @@ def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator
 
 
 def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
-    """Yield sets of categories with a violating one: small sets, then all violating parts."""
+    """Yield sets of categories that include `bad`, small sets first."""
     others = [part for part in pool if part is not bad]
     lost = [o.hits + bad.hits - join([bad, o]).hits for o in others]
     others = [others[k] for k in ascending(lost, scale=sum(part.hits for part in pool))]
@@ -194,7 +196,7 @@ def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[lis
 def prune(
     tree: SharedTree, requirement: Requirement, counts: PropagatedCounts = "exact"
 ) -> SharedTree:
-    """Return a tree pruned so that every path meets a requirement; its root still splits.
+    """Return a tree pruned so that every path meets a requirement; the root keeps its split.
 
     Raises RequirementUnmet: only the root would remain. OptionError: l exceeds the count of
     classes, `counts` is unknown, or exact diversity is required of propagated counts. ModelError:
@@ -217,7 +219,7 @@ def prune(
 
 
 def _cut_back(branch: Branch, join: Join, met: Met) -> None:
-    """Merge the parts below a node that violate the requirement, from the bottom up."""
+    """Merge parts below a node, from the bottom up, until no part violates the requirement."""
     if branch.attribute is None:
         return
     for below in branch.below:

@@ -1,8 +1,8 @@
 """Trees of the best splits among those whose parts all meet a requirement.
 
 Growth stops where splits are not significant. The first split decides which mixtures of classes
-remain, and below the best one often no further split is allowed. So several first splits are tried,
-each with the tree below it.
+remain, and after the best first split often no further split is allowed. Therefore several first
+splits are tried, each with the tree below it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 
 def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
-    """Return for m parts, m x classes, whether each as a leaf meets a requirement (`met_by`)."""
+    """Return whether each of m parts, as a leaf, meets a requirement (`met_by`). `counts` is m x
+    classes."""
     records = counts.sum(axis=1)
     met = np.ones(len(counts), dtype=bool)
     if requirement.k is not None:
@@ -51,21 +52,22 @@ def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
 def evidence(parts: Floats, counts: Floats) -> Floats:
     """Return twice the log likelihood ratio of each split against no split (Wilks 1938).
 
-    `parts` has the class counts of the first sides, splits x classes, `counts` those of both sides.
+    `parts` has the class counts of the first sides, splits x classes. `counts` has the class counts
+    of both sides together.
     """
     whole = entropy(counts[None, :])
     return 2 * (whole - entropy(parts) - entropy(counts - parts))
 
 
 _NAT = 1.0
-"""The scale of impurities: a gain has the rounding error of the entropies in it."""
+"""The scale of rounding errors: the error of a gain is that of the entropies subtracted."""
 
 LEAST_GAIN = TIE * _NAT
-"""A split must lower the entropy of a record by at least this."""
+"""The minimum decrease of a record's entropy by a split."""
 
 
 def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requirement) -> Node:
-    """Return the tree of the best splits among those whose parts all meet a requirement.
+    """Return a tree of the best splits among those whose parts all meet a requirement.
 
     Several first splits are tried (`_first_splits`); the tree with the least entropy wins. Raises
     RequirementUnmet.
@@ -94,7 +96,6 @@ class _Growth:
     requirement: Requirement
 
     def root(self, rows: Codes, box: dict[str, Condition], depth: int, tried: int) -> Split | None:
-        """Return the best tree among those with different first splits; None if none is allowed."""
         counts = self.records.counts(rows)
         if not self._divisible(counts):
             return None
@@ -114,7 +115,6 @@ class _Growth:
         return grown[first_smallest([self._left(one) for one in grown], scale=_NAT)]
 
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Node:
-        """Return the node for the rows that reach it, within the box of its conditions."""
         counts = self.records.counts(rows)
         best = self._best(rows, counts, box) if depth and self._divisible(counts) else None
         if best is None:
@@ -134,18 +134,15 @@ class _Growth:
         )
 
     def _left(self, grown: Split) -> float:
-        """Return the total entropy of the leaves of a tree."""
         counts = np.array([leaf.distribution for leaf in leaves_below(grown)])
         return float(entropy(counts).sum()) / len(self.records)
 
     def _divisible(self, counts: Floats) -> bool:
-        """Return whether a split could lower entropy and give each side enough records."""
         fewest = max(self.min_leaf, self.requirement.k or 0)
         classes, records = int(np.count_nonzero(counts)), float(counts.sum())
         return classes > 1 and records >= 2 * fewest * (1 - SLACK)
 
     def _best(self, rows: Codes, counts: Floats, box: dict[str, Condition]) -> OfferedSplit | None:
-        """Return the allowed split that lowers entropy most, the first in a tie."""
         offers, each = self._offers(rows, counts, box)
         if not offers:
             return None
@@ -163,7 +160,6 @@ class _Growth:
     def _offers(
         self, rows: Codes, counts: Floats, box: dict[str, Condition]
     ) -> tuple[list[Thresholds | Subsets], list[Floats]]:
-        """Return the splits of each attribute, and the decrease of entropy by each."""
         offers = [
             offer
             for name in self.records.schema.names
@@ -176,7 +172,7 @@ class _Growth:
         return offers, np.split(gains, ends)
 
     def _gains(self, parts: Floats, counts: Floats) -> Floats:
-        """Return the decrease of entropy by each split, minus infinity where it is not allowed."""
+        """Return how much each split lowers the entropy; minus infinity if it is not allowed."""
         rest = counts - parts
         lowered = (entropy(counts[None, :]) - entropy(parts) - entropy(rest)) / counts.sum()
         fits = (parts.sum(axis=1) >= self.min_leaf) & (rest.sum(axis=1) >= self.min_leaf)
@@ -188,14 +184,14 @@ class _Growth:
 
 
 _CHANCE = 0.01
-"""The level of significance of a split."""
+"""The significance level of a split."""
 
 _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
-"""The most first splits of each attribute; and the most records times attributes times splits."""
+"""Limits on first splits: the maximum for each attribute, and for records x attributes x splits."""
 
 
 def _first_splits(records: Records, requirement: Requirement) -> int:
-    """Return how many first splits of each attribute are tried; 0 takes the best only."""
+    """Return how many first splits of each attribute are tried; 0 means only the best overall."""
     if requirement.c is None or not requirement.exact:
         return 0
     return min(_FIRST_SPLITS, _MOST_TRIED // (len(records) * len(records.schema.names)))

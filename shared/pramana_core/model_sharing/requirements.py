@@ -15,7 +15,7 @@ from pramana_core.model_sharing.attributes import DOCUMENT, TreeSchema
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 
 SLACK = 1e-10
-"""Counts this near to a limit, relative to it, are on the limit: sums of fractions are rounded."""
+"""Counts this near to a limit, relative to it, equal the limit (sums of fractions)."""
 
 _EXACT = ", by the exact counts"
 _HITS = ", by hits and misses"
@@ -23,25 +23,26 @@ _HITS = ", by hits and misses"
 
 @dataclass(frozen=True)
 class Requirement:
-    """A requirement on every path; None leaves a criterion out.
+    """A requirement on every path of a tree; a criterion that is None is not required.
 
     Attributes:
-        k: the fewest records of a path: hit + miss >= k.
-        c: with `l`, by how much its class may outweigh the others.
-        l: how many classes must be well represented.
-        exact: whether the counts of all classes decide, or hit and miss alone, with the misses
-            spread evenly over l - 1 classes.
+        k: the minimum number of records of a path: hit + miss >= k.
+        c: with `l`, by how much the class of a path may outweigh the other classes.
+        l: the number of classes that must be well represented on a path.
+        exact: whether the exact counts of all classes decide; otherwise hits and misses decide,
+            with misses spread evenly over l - 1 classes.
 
-    By hits and misses (section 3.1): l <= miss + 1 and hit < c miss / (l - 1). By the exact counts
-    d_1 >= d_2 >= ... : d_1 < c (d_l + d_(l+1) + ...), the recursive (c, l)-diversity of
-    Machanavajjhala et al. (2006). Sharkey prints d_1 <= c (d_(l-1) + d_l + ...), a misprint: with l
-    = 2 that sum contains d_1 itself, so a path of one class would be diverse for every c >= 1.
-    Also, the paper's example (14, 3, 3) would be (3, 3)-diverse, where both forms require c > 14 /
-    3, as does the 5 in the text.
+    Diversity by hits and misses (section 3.1) means l <= miss + 1 and hit < c miss / (l - 1).
+    Diversity by the exact counts d_1 >= d_2 >= ... means d_1 < c (d_l + d_(l+1) + ...), the
+    recursive (c, l)-diversity of Machanavajjhala et al. (2006). Sharkey prints d_1 <= c (d_(l-1) +
+    d_l + ...), a misprint: with l = 2 that sum contains d_1 itself, so a path of one class would be
+    diverse for every c >= 1. Also, the paper's example (14, 3, 3) would be (3, 3)-diverse. Both
+    forms above require c > 14 / 3, in agreement with the 5 in the paper's text.
 
-    The two forms are equal for l = 2; if l is the count of classes, the exact form is stricter.
-    Otherwise neither implies the other: misses of one class may meet only the form by hits and
-    misses, misses spread over more than l - 1 classes only the exact form.
+    The two forms are equal for l = 2. If l is the number of classes, the exact form is stricter.
+    Otherwise neither form implies the other. If all misses are of one class, a path may meet only
+    the form by hits and misses. If misses are spread over more than l - 1 classes, a path may meet
+    only the exact form.
 
     Raises:
         OptionError: a number is out of its range, or all criteria are None.
@@ -73,11 +74,10 @@ class Requirement:
             raise OptionError("A requirement needs k, or c and l.", where="k")
 
     def require_for(self, schema: TreeSchema) -> None:
-        """Check that trees of a schema can meet it. Raises OptionError: l exceeds the count of
-        classes."""
+        """Raise OptionError if a tree's schema has fewer than `l` classes."""
         if self.l is not None and self.l > schema.classes:
             raise OptionError(
-                f"l = {self.l} exceeds the count of classes: {schema.target.name!r} has"
+                f"l = {self.l} exceeds the number of classes; {schema.target.name!r} has"
                 f" {schema.classes}.",
                 where="l",
                 remedy=f"Set l to at most {schema.classes}.",
@@ -85,13 +85,14 @@ class Requirement:
 
     @property
     def by_hits(self) -> Requirement:
-        """The same requirement, decided by hits and misses."""
+        """The same requirement, decided by hits and misses alone."""
         return replace(self, exact=False)
 
     def met_by(self, leaf: Leaf) -> bool:
-        """Return whether a leaf meets the requirement. Raises ModelError: exact counts are missing.
+        """Return whether a leaf meets the requirement.
 
-        Counts within `SLACK` of a limit are on it: k is then met, (c, l) is not.
+        A count within `SLACK` of a limit equals the limit, so it meets k but not (c, l). Raises
+        ModelError: the exact counts are needed but missing.
         """
         if self.k is not None and leaf.records < self.k * (1 - SLACK):
             return False
@@ -110,12 +111,12 @@ class Requirement:
 
 
 def meets(tree: SharedTree, requirement: Requirement) -> bool:
-    """Return whether every path of a tree meets a requirement; raises as `met_by`."""
+    """Return whether every path of a tree meets a requirement. Raises as `Requirement.met_by`."""
     return all(requirement.met_by(leaf) for leaf in tree.leaves)
 
 
 def _ranked(leaf: Leaf, l: int) -> tuple[float, float]:  # noqa: E741
-    """Return d_1 and d_l + d_(l+1) + ... of a leaf."""
+    """Return the largest class count d_1 of a leaf, and the sum d_l + d_(l+1) + ..."""
     if leaf.distribution is not None:
         ranked = sorted(leaf.distribution, reverse=True)
         return ranked[0], sum(ranked[l - 1 :])
@@ -132,16 +133,17 @@ Tell = Literal["hits", "distribution"]
 
 
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
-    """Return a tree whose leaves have only "hits" (and misses; Sharkey 2.1) or the "distribution".
+    """Return a tree whose leaves have only the counts that are released.
 
-    Raises OptionError, ModelError: an unknown form, or a leaf without a distribution.
+    `tell` is "hits", for hits and misses (Sharkey 2.1), or "distribution", for all classes. Raises
+    OptionError: the form is unknown. ModelError: a leaf has no distribution.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":
         return tree.with_leaves(replace(leaf, distribution=None) for leaf in tree.leaves)
     if any(leaf.distribution is None for leaf in tree.leaves):
         raise ModelError(
-            "Some leaves of this tree lack the counts of their classes.",
+            "Some leaves of this tree do not have the counts of all classes.",
             where="tell",
             remedy="Prune with exact counts, or release hits and misses.",
         )

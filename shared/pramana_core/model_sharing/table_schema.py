@@ -1,7 +1,8 @@
-"""The schema of a tree from a table and its owner's declarations.
+"""The schema of a tree, from a table and from its owner's declarations.
 
-Undeclared properties are read from the records, and the tree so reveals them to its receivers: the
-categories that occur, and a range rounded outward from inner values, never the extremes.
+Undeclared properties are read from the records, so the tree reveals them to its receivers. They are
+the categories that occur, and a range that is rounded outward from inner values, never from the
+extremes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pramana_core.model_sharing.attributes import (
 )
 
 MOST_CLASSES = 50
-"""Whole numbers may be classes if they have at most this many distinct values."""
+"""The maximum number of distinct values with which a column of whole numbers may be the class."""
 
 Codes = npt.NDArray[np.intp]
 
@@ -38,17 +39,18 @@ def schema_of(
 ) -> tuple[TreeSchema, MixedTable, Codes]:
     """Return the schema of a table of n records, their attributes and their n class codes.
 
-    Numbers outside their range become its nearest end; widening the range until all numbers fit
-    would reveal the extremes. By default, ranges are those of `inner_range`, categories those of
-    the column, and attributes are `whole` if all records are. The target has categories or few
-    whole numbers.
+    A number outside the range of its attribute is replaced by the nearest end; widening the range
+    until all numbers fit would reveal the extremes. By default, ranges come from `inner_range`,
+    categories from the column, and an attribute is `whole` if all its numbers are. The target has
+    categories or few distinct whole numbers.
 
     Raises:
-        EmptyTable, MissingColumn: no records, or no column for the target or a declaration.
+        EmptyTable, MissingColumn: there are no records, or no column for the target or for a
+            declaration.
         TableError: the target has other numbers, a categorical column has a declared range, or all
             values of a column lie on one side of its range.
-        UnknownCategory, DomainError: an undeclared category; an impossible range or class; no
-            attribute.
+        UnknownCategory: a category is not declared.
+        DomainError: a range or a class is impossible, or there is no attribute.
     """
     ranges, categories = ranges or {}, categories or {}
     wholes = None if whole is None else set(whole)
@@ -83,13 +85,14 @@ def schema_of(
 
 
 def are_whole(values: Floats) -> bool:
-    """Return whether all numbers are whole, and small enough to be exact as floats."""
+    """Return whether all numbers are whole and small enough to be exact as floats."""
     return bool(np.all((values == np.floor(values)) & (np.abs(values) <= 2**53)))
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range that reveals no single record: from the k-th smallest to the k-th largest
-    number, rounded outward; k is a twentieth of the records, between 3 and 10."""
+    """Return a range that reveals no single record. It extends from the k-th smallest to the k-th
+    largest number, rounded outward. k is a twentieth of the number of records, but at least 3 and
+    at most 10."""
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)
     low, high = float(ordered[k - 1]), float(ordered[-k])
@@ -107,7 +110,7 @@ def inner_range(values: Floats) -> tuple[float, float]:
 
 
 def _multiple(value: float, power: int, side: int) -> float:
-    """Return the next multiple of a power of ten, below (side -1) or above (side 1) a number."""
+    """Return the next multiple of 10^`power`, below a number (`side` -1) or above it (`side` 1)."""
     times = value / 10.0**power
     near = math.floor(times) if side < 0 else math.ceil(times)
     found = float(f"{near}e{power}")
@@ -134,7 +137,7 @@ def _classes(column: Column, declared: Sequence[str] | None) -> CategoricalColum
 
 
 def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
-    """Return a column coded by declared labels; whole numbers are their own labels."""
+    """Return a column with the codes of declared labels; whole numbers are labels in themselves."""
     if isinstance(declared, str):
         raise DomainError(
             f"The categories of {column.name!r} must be a list of labels, not a string.",
@@ -142,7 +145,9 @@ def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
         )
     labels = tuple(str(label) for label in declared)
     if len(set(labels)) < len(labels):
-        raise DomainError(f"The categories of {column.name!r} repeat.", where=column.name)
+        raise DomainError(
+            f"The categories of {column.name!r} contain a label more than once.", where=column.name
+        )
     if isinstance(column, NumericColumn):
         if not are_whole(column.values):
             raise TableError(

@@ -18,21 +18,22 @@ from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, part_of, whole
 
 MOST_LEAVES = 1_000_000
-"""The most leaves of a tree; larger trees are rejected."""
+"""The maximum number of leaves of a tree."""
 
 MOST_RECORDS = 1e15
-"""The largest count; floats do not add larger counts exactly."""
+"""The largest count; floats cannot add larger counts exactly."""
 
 ROUNDING = 1e-9
-"""The relative tolerance of equal counts: fractions are rounded."""
+"""The relative tolerance for counts that must be equal, because fractions are rounded."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf: its class, its count of records of that class (`hit`) and of other classes (`miss`).
+    """A leaf, with its class and the counts of records of that class (`hit`) and others (`miss`).
 
     `distribution` has the counts of all classes, if known. Counts may be fractions. Raises
-    ModelError: a count is negative, too large or contradicts others, or the class does not exist.
+    ModelError: a count is negative or too large, counts contradict each other, or the class does
+    not exist.
     """
 
     label: int
@@ -79,11 +80,11 @@ class Leaf:
 
     @property
     def records(self) -> float:
-        """The count of records in the leaf."""
+        """The number of records in the leaf."""
         return self.hit + self.miss
 
     def classes(self, number: int) -> Floats:
-        """Return the counts of all classes; unknown misses are spread evenly (section 3.1)."""
+        """Return the counts of all classes; if unknown, misses are spread evenly (section 3.1)."""
         if self.distribution is not None:
             return np.array(self.distribution, dtype=np.float64)
         found = np.full(number, self.miss / max(number - 1, 1))
@@ -110,7 +111,7 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Path:
-    """The path from the root to a leaf: a condition for each attribute on the path."""
+    """A path from the root to a leaf, as a condition for each attribute that is split on it."""
 
     conditions: dict[str, Condition]
     leaf: Leaf
@@ -118,11 +119,11 @@ class Path:
 
 @dataclass(frozen=True)
 class SharedTree:
-    """A decision tree over a schema; it is a `GlobalModel`.
+    """A decision tree with a schema; it is a `GlobalModel`.
 
     Raises ModelError: a split uses an attribute or a category that the schema lacks, its parts do
-    not exactly cover its node, or a leaf has another count of classes. LimitExceeded: the tree has
-    more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
+    not exactly cover its node, or a leaf has a different number of classes. LimitExceeded: the tree
+    has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
     """
 
     kind: ClassVar = "tree"
@@ -160,12 +161,12 @@ class SharedTree:
 
     @cached_property
     def records(self) -> float:
-        """The count of records in all leaves."""
+        """The number of records in all leaves."""
         return math.fsum(leaf.records for leaf in self.leaves)
 
     @cached_property
     def depth(self) -> int:
-        """The most splits on a path from the root to a leaf."""
+        """The maximum number of splits on a path from the root to a leaf."""
         return _depth(self.root)
 
     def paths(self) -> Iterator[Path]:
@@ -173,7 +174,7 @@ class SharedTree:
         yield from _paths(self.root, {})
 
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the index in `leaves` of each of n records. Raises as `TreeSchema.read`."""
+        """Return the index in `leaves` for each of n records. Raises as `TreeSchema.read`."""
         records = self.schema.read(table)
         values = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
@@ -195,13 +196,13 @@ class SharedTree:
 
     @cached_property
     def class_counts(self) -> Floats:
-        """The counts of all classes in each leaf: leaves x classes, read-only."""
+        """The counts of all classes in each leaf, leaves x classes, read-only."""
         found = np.array([leaf.classes(self.schema.classes) for leaf in self.leaves])
         found.flags.writeable = False
         return found
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes, even in leaves without records."""
+        """Return the probability of each class, n x classes, also for leaves without records."""
         counts = self.class_counts
         totals = counts.sum(axis=1, keepdims=True)
         even = np.full_like(counts, 1 / self.schema.classes)
@@ -210,7 +211,7 @@ class SharedTree:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records; raises as `leaf_of`."""
+        """Return the class codes of n records. Raises as `leaf_of`."""
         labels = np.array([leaf.label for leaf in self.leaves], dtype=np.intp)
         return labels[self.leaf_of(table)]
 
@@ -245,7 +246,7 @@ def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:
 def rows_of(
     chosen: npt.NDArray[np.intp], rows: npt.NDArray[np.intp], parts: int
 ) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each part, in their order, from the index of the part of each row."""
+    """Return the rows of each part, in order; `chosen` has the index of the part of each row."""
     if parts <= 4:
         return [rows[chosen == part] for part in range(parts)]
     ends = np.cumsum(np.bincount(chosen, minlength=parts))[:-1]
@@ -253,7 +254,7 @@ def rows_of(
 
 
 def require_classes(schema: TreeSchema, leaf: Leaf) -> None:
-    """Check that a leaf has the classes of a schema. Raises ModelError."""
+    """Raise ModelError unless a leaf has the classes of the schema."""
     if not leaf.label < schema.classes:
         raise ModelError("The class of a leaf is not in the schema.", where="leaf")
     if leaf.distribution is not None and len(leaf.distribution) != schema.classes:
@@ -264,7 +265,6 @@ def require_classes(schema: TreeSchema, leaf: Leaf) -> None:
 
 
 def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition]) -> None:
-    """Check that the parts of a split cover their node without overlap. Raises ModelError."""
     name = split.attribute
     if name not in schema:
         raise ModelError(f"A split uses {name!r}, which is not an attribute.", where=name)

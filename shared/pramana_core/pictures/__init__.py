@@ -1,4 +1,4 @@
 """Drawing: axes by matplotlib in one style, and SVG elements with our own layout.
 
-Callers know the contents of a picture: this room knows neither models nor plans.
+This package knows neither models nor plans; its callers give it the contents of a picture.
 """

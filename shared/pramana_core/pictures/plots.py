@@ -1,7 +1,8 @@
-"""One style for every picture with axes: legible in print and to the colour-blind.
+"""One style for all pictures with axes, legible in print and to colour-blind readers.
 
-Colours are from Okabe and Ito (2008); line styles or markers differ too. The same picture has the
-same bytes. Pictures are drawn one at a time, because matplotlib's settings are global.
+Colours are from Okabe and Ito (2008), and line styles or markers differ, too. Drawing a picture
+again gives the same bytes. Pictures are drawn one at a time, because matplotlib's settings are
+global.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
 MARKERS = "os^DvPX*<>"
 
 _ACROSS, _AROUND, _ROW = 5.5, 0.85, 0.25
-"""Inches of a picture with rows: width of the axis, height around the rows, height of a row."""
+"""Lengths in a picture with rows, in inches: axis width, height around the rows, row height."""
 
 _STYLE: dict[Any, Any] = {
     "font.size": 11,
@@ -62,13 +63,13 @@ _STYLE: dict[Any, Any] = {
 }
 
 _OF_ROW = 0.85
-"""The largest height of letters, as a share of their row."""
+"""The largest height of letters, as a share of the height of their row."""
 
 _LONGEST = 60
-"""The most letters in the name and in the note of a row."""
+"""The maximum length of the name, and of the note, of a row."""
 
 _TITLE = "title: "
-"""The prefix of the id of a group that receives a title."""
+"""The prefix of the id of an SVG group that gets a title."""
 
 _GROUP = re.compile(r"""<g id=(["'])(.*?)\1""", re.DOTALL)
 
@@ -83,9 +84,10 @@ _ONE_AT_A_TIME = threading.Lock()
 def picture(
     draw: Callable[[Figure], None], size: tuple[float, float], form: str, salt: str, **how: Any
 ) -> bytes:
-    """Return a figure of a width and height in inches as matplotlib's `png` or `svg`.
+    """Return a figure with a width and height in inches, as `png` or `svg` of matplotlib.
 
-    `draw` draws on the figure; `salt` makes its ids unique; `how` goes to `savefig`.
+    `draw` draws on the figure. `salt` makes the ids in the figure unique. `how` has arguments of
+    `savefig`.
     """
     from matplotlib.figure import Figure
 
@@ -101,7 +103,7 @@ def picture(
 
 @contextmanager
 def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Draw in our style, one thread at a time."""
+    """Apply our style while a picture is drawn, in one thread at a time."""
     import matplotlib as mpl
 
     with _ONE_AT_A_TIME, mpl.rc_context({**_STYLE, **more}):
@@ -111,9 +113,9 @@ def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
 def svg(
     draw: Callable[[Figure], None], size: tuple[float, float], salt: str, title: str = ""
 ) -> str:
-    """Return a figure as SVG that loads nothing and can be embedded in a page.
+    """Return a figure as SVG that loads no other file and can be embedded in a page.
 
-    `salt` must be unique within a page, so that ids never collide; `title` is for screen readers.
+    `salt` must be unique within a page, so that ids never collide. Screen readers read `title`.
     """
     found = picture(draw, size, "svg", salt, metadata={"Date": None, "Creator": None})
     text = printable(found.decode())
@@ -127,18 +129,18 @@ def svg(
 
 
 def _group(found: re.Match[str]) -> str:
-    """Open a group with its title, or without an id, because nothing refers to it."""
+    """Return the opening tag of a group, with its title or without its id, which is unused."""
     words = found[2].removeprefix(_TITLE)
     return "<g" if words == found[2] else f"<g><title>{words}</title"
 
 
 def entitle(artist: Artist, words: str) -> None:
-    """Give an artist a title that SVG shows when the pointer is on it."""
+    """Give an artist a title, which SVG shows while the pointer is on the artist."""
     artist.set_gid(_TITLE + printable(words))
 
 
 def size_of(names: Sequence[str], notes: Sequence[str] = ()) -> tuple[float, float]:
-    """Return the width and height in inches of a picture with a row for each name."""
+    """Return the width and height, in inches, of a picture with a row for each name."""
     beside = (max((breadth(_cut(t), 9) for t in texts), default=0.0) for texts in (names, notes))
     return _ACROSS + sum(beside) / 72, _AROUND + _ROW * max(len(names), 1)
 
@@ -148,9 +150,10 @@ def _cut(words: str) -> str:
 
 
 def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
-    """Give an axis a row per name, from row 0 at the top; notes are to the right of their rows.
+    """Give an axis a row for each name, with row 0 at the top and the notes to the right of the
+    rows.
 
-    Letters have the given size in points, or smaller where rows are too low.
+    Letters have the given size in points, or are smaller if rows are too low.
     """
     axis_height = axis.get_window_extent().height * 72 / axis.figure.dpi
     size = min(size, _OF_ROW * axis_height / max(len(names), 1))
@@ -169,7 +172,7 @@ def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: floa
 
 
 def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> None:
-    """Write words above an axis at x, in the coordinates `across`: `data` or `axes fraction`."""
+    """Write words above an axis at x; the coordinates `across` are `data` or `axes fraction`."""
     axis.annotate(
         words, (x, 1), (0, 4), xycoords=(across, "axes fraction"), textcoords="offset points",
         ha=ha, fontsize=9, annotation_clip=False,
@@ -177,12 +180,12 @@ def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> No
 
 
 def lines(heights: Sequence[float], columns: int) -> list[float]:
-    """Return the heights of the lines of small pictures: each is as high as its highest picture."""
+    """Return the height of each line of small pictures, that of its highest picture."""
     return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
 
 
 def facets(figure: Figure, heights: Sequence[float], columns: int) -> list[Axes]:
-    """Return the axes of small pictures with these heights, `columns` in a line."""
+    """Return axes for small pictures with these heights, `columns` of them in a line."""
     ratios = lines(heights, columns)
     grid = figure.subplots(
         len(ratios), columns, squeeze=False, gridspec_kw={"height_ratios": ratios}
@@ -203,7 +206,7 @@ def interval(
     *,
     hollow: bool = False,
 ) -> None:
-    """Draw a mark at a value and a line over its interval in a row; its title has the words."""
+    """Draw a mark at a value and a line over its interval, in a row; `words` become its title."""
     (line,) = axis.plot(
         [value, np.nan, *ends],  # nan breaks the line: an estimate may be outside its interval.
         [row] * 4,
@@ -234,7 +237,7 @@ def curve(
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:
-    """Return colours from dark to light for an ordered series, distinct also in grey."""
+    """Return colours for an ordered series, from dark to light; they differ also in grey."""
     from matplotlib import colormaps
 
     return [colormaps["viridis"](share) for share in np.linspace(0.0, 0.85, count)]
@@ -246,17 +249,17 @@ def no_grid(axis: Axes, which: str) -> None:
 
 
 _ABOVE, _NEAR = 20.0, 4.0
-"""Points between axes and their title, with and without space for a line of words."""
+"""The distance, in points, from axes to their title, with and without a line of words between."""
 
 _HEADING, _SMALL, _SMALLER = 10, 9, 8
-"""Font sizes in points: of headings, and of text around given axes."""
+"""Font sizes in points, of headings, and of text around axes that the caller gave."""
 
 
 class Picture(Protocol):
-    """A picture for a page and for axes."""
+    """A picture that can be shown in a page or drawn on axes."""
 
     def svg(self) -> str:
-        """Return the picture as SVG that loads nothing."""
+        """Return the picture as SVG that loads no other file."""
 
     def on(self, axis: Axes | None = None) -> Axes:
         """Draw the picture on axes, or on the axes of a new pyplot figure, and return the axes."""
@@ -267,11 +270,12 @@ class Chart:
     """A picture that matplotlib draws.
 
     Attributes:
-        title, heading: the text for screen readers, and the text above all parts of an own figure.
-        salt: makes its ids differ from the ids of other pictures in a page.
+        title, heading: the text for screen readers, and the text above all parts if the chart has a
+            figure of its own.
+        salt: a text that makes ids differ from those of other pictures in a page.
         size: width and height in inches.
         draw, parts, columns: the function that draws on `parts` axes, in rows of `columns`.
-        legend: whether a legend of the first part's marks is below.
+        legend: whether a legend of the first part's marks is drawn below.
     """
 
     title: str
@@ -295,7 +299,7 @@ class Chart:
         return svg(draw, self.size, self.salt, self.title)
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw the picture on axes; several parts are drawn inside them, row after row."""
+        """Draw the picture on axes; several parts are drawn inside the axes in rows."""
         with styled():
             own = axis is None
             axis = own_axes(self.size) if axis is None else axis
@@ -313,14 +317,13 @@ class Chart:
         return axis
 
     def _around(self, figure: Figure | SubFigure, axis: Axes) -> None:
-        """Write the text above and below all parts."""
         if self.heading:
             figure.suptitle(self.heading, x=0.01, ha="left", fontsize=_HEADING, parse_math=False)
         if self.legend and axis.get_legend_handles_labels()[0]:
             figure.legend(loc="outside lower left", ncols=3, fontsize=9)
 
     def _within(self, parts: Sequence[Axes]) -> None:
-        """Write the text around given axes in smaller letters and shorter lines."""
+        """Write the text around axes that the caller gave, in smaller letters and shorter lines."""
         for part in parts:
             title = part.get_title(loc="left").replace(": ", ":\n", 1)
             pad = _ABOVE if len(parts) == 1 else _NEAR
@@ -334,7 +337,6 @@ class Chart:
 
 
 def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:
-    """Return the rectangles of parts inside axes, each below a line for its title."""
     high, wide = 1.0 / -(-parts // columns), 1.0 / columns
     inside, tall = (1.0, 0.6) if columns == 1 else (0.8 * wide, 0.75)
     return [

@@ -1,7 +1,7 @@
-"""Pictures with our own layout: shapes that are written as SVG, or drawn on matplotlib axes.
+"""Pictures with our own layout, as shapes that become SVG or are drawn on matplotlib axes.
 
-On axes letters and lines keep their size in proportion to the picture, whatever the size of the
-axes. Titles, which appear under a pointer, are omitted.
+On axes, letters and lines are scaled with the picture, whatever the size of the axes. Titles, which
+SVG shows under the pointer, are left out.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from matplotlib.text import Text as DrawnText
 
 PALETTE = ("#2f6f9f", "#b5651d", "#4d7c3a", "#7d4f8f", "#8a8a1f", "#a63d57", "#3b8686", "#666666")
-"""Fill colours of groups, dark enough for white text."""
+"""Fill colours of groups; white text is legible on all of them."""
 
 _LETTER, _CAPITAL = 4 / 7, 0.73
-"""Widths of small and capital letters relative to the font size, slightly above common fonts."""
+"""Widths of small and capital letters relative to the font size, a little above common fonts."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML documents must not contain, even escaped (XML 1.0, 2.2)."""
+"""Characters that XML documents must not contain, not even escaped (XML 1.0, 2.2)."""
 
 
 def printable(words: str) -> str:
-    """Return text with U+FFFD for each character that XML forbids."""
+    """Return text in which U+FFFD replaces each character that XML forbids."""
     return _NOT_XML.sub("\ufffd", words)
 
 
@@ -41,30 +41,30 @@ def escape(words: str) -> str:
 
 
 def short(words: str, most: int) -> str:
-    """Return printable text on one line, cut to `most` letters."""
+    """Return printable text on one line, shortened to at most `most` letters."""
     line = " ".join(printable(words).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def breadth(words: str, size: float = 14) -> float:
-    """Return the approximate width of a line of text in a font of the given size."""
+    """Return the approximate width of a line of text in a font of a size."""
     return size * sum(_CAPITAL if letter.isupper() else _LETTER for letter in words)
 
 
 Point = tuple[float, float]
 
 Shape: TypeAlias = "Text | Box | Line | Group | tuple[Shape, ...]"
-"""A part of a picture; a tuple of shapes is written in order."""
+"""A part of a picture; a tuple of shapes is drawn in order."""
 
 MIDDLE, END = "middle", "end"
-"""Anchors: the position of a text is its middle, or its end."""
+"""Anchors of texts: the given position is the middle or the end of the text."""
 
 _SIDES = {"": "left", MIDDLE: "center", END: "right"}
 
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `anchor` is the part at (x, y), `outline` the width of a white outline."""
+    """A line of text; `anchor` is its part at (x, y), `outline` the width of a white outline."""
 
     x: float
     y: float
@@ -86,7 +86,7 @@ class Text:
         return f'<text x="{self.x:.1f}" y="{self.y:.1f}" {look}>{escape(self.words)}</text>'
 
     def on(self, sheet: Sheet) -> None:
-        """Draw the text no wider than laid out: DejaVu Sans is broader than browsers' fonts."""
+        """Draw the text no wider than in SVG, because DejaVu Sans is wider than browser fonts."""
         words = printable(self.words)
         text = sheet.axis.text(
             *sheet.at(round(self.x, 1), round(self.y, 1)),
@@ -138,7 +138,8 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of straight (one point) or curved (three points) segments, perhaps with an arrow."""
+    """A line of straight (one point) or curved (three points) segments, optionally with
+    an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]
@@ -174,7 +175,7 @@ class Line:
 
 
 _TIP_COLOUR, _TIP = "#555", ((-4.0, -5.0), (6.0, 0.0), (-4.0, 5.0))
-"""Colour and corners of an arrow around the end of a line that leads to the right."""
+"""The colour of an arrow, and its corners relative to the end of a line toward the right."""
 
 _TIPPED = ' marker-end="url(#tip)"'
 _MARKER = (
@@ -186,9 +187,10 @@ _MARKER = (
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together, at a `place` in the surrounding picture.
+    """Shapes that belong together, placed at `place` in the surrounding picture.
 
-    `title` shows on hovering; with `apart`, each shape is written on its own line.
+    SVG shows `title` under the pointer. With `apart`, each shape is on its own line of the SVG
+    text.
     """
 
     parts: Sequence[Shape]
@@ -225,17 +227,18 @@ def _draw(shapes: Iterable[Shape], sheet: Sheet) -> None:
 
 
 _UNITS = 96
-"""Units of a picture (pixels) to an inch."""
+"""The number of units of a picture (pixels) in an inch."""
 
 _LARGEST = 200.0
-"""The largest side in inches; matplotlib draws at most 65,535 pixels a side."""
+"""The largest side in inches, because matplotlib draws at most 65,535 pixels on a side."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A picture on a plane from (0, 0) to (width, height); `title` is for screen readers.
+    """A picture with our own layout, from (0, 0) to (width, height).
 
-    Each part is written on its own line; with `tips`, lines end in arrows.
+    Screen readers read `title`. Each part is on its own line of the SVG text. With `tips`, lines
+    end in arrows.
     """
 
     width: float
@@ -245,7 +248,7 @@ class Layout:
     tips: bool = False
 
     def svg(self) -> str:
-        """Return the picture as SVG that loads nothing."""
+        """Return the picture as SVG that loads no other file."""
         width, height = f"{self.width:.0f}", f"{self.height:.0f}"
         opening = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
@@ -255,7 +258,7 @@ class Layout:
         return "\n".join([*lines, *map(_written, self.parts), "</svg>"])
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw the picture to scale, as large as the axes allow; None creates a pyplot figure."""
+        """Draw the picture to scale on axes, or on a new pyplot figure if None."""
         width, height = round(self.width), round(self.height)
         if axis is None:
             axis = own_axes((min(width / _UNITS, _LARGEST), min(height / _UNITS, _LARGEST)))
@@ -268,19 +271,19 @@ class Layout:
 
 
 def own_axes(size: tuple[float, float]) -> Axes:
-    """Return the axes of a new pyplot figure with a width and height in inches."""
+    """Return the axes of a new pyplot figure, whose width and height are given in inches."""
     from matplotlib import pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 _Resize = Callable[[float], None]
-"""A function that resizes an artist; its argument is the points of one unit of the picture."""
+"""A function that resizes an artist, given how many points are one unit of the picture."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Axes for shapes, with an origin, and the artists that are resized with them.
+    """Axes on which shapes are drawn relative to an origin, and artists that are resized with them.
 
     Positions are rounded as in SVG, so that both pictures are the same.
     """
@@ -291,23 +294,22 @@ class Sheet:
     opacity: float = 1.0
 
     def at(self, x: float, y: float) -> Point:
-        """Return the position on the axes of a point of the sheet."""
+        """Return the position on the axes of a point given in the sheet's coordinates."""
         return x + self.origin[0], y + self.origin[1]
 
     def patch(self, patch: Patch, fill: str, stroke: str, width: float) -> None:
-        """Draw a filled patch with an outline of the given width; "none" is no colour."""
+        """Draw a filled patch with an outline of a width; the colour "none" means no colour."""
         patch.set(facecolor=fill, edgecolor=stroke, alpha=self.opacity, capstyle="butt")
         self.axis.add_patch(patch)
         self.put(patch, lambda scale: patch.set_linewidth(width * scale))
 
     def put(self, artist: Artist, resize: _Resize) -> None:
-        """Add an artist above the earlier ones, and exclude it from layouts."""
+        """Add an artist above earlier artists, and exclude it from automatic layouts."""
         self.resized.append(resize)
         artist.set(zorder=2 + len(self.resized) / 1000, in_layout=False, clip_on=True)
 
 
 def _drawn_breadth(text: DrawnText, size: float) -> float:
-    """Return the width of a text in its own font at a size."""
     from matplotlib.textpath import text_to_path
 
     font = text.get_fontproperties().copy()
@@ -325,7 +327,7 @@ def _resize(text: DrawnText, size: float, outline: float, scale: float) -> None:
 
 
 def _scaled(axis: Axes, resized: Sequence[_Resize]) -> Artist:
-    """Return an invisible artist that is drawn first and resizes the others."""
+    """Return an invisible artist that is drawn first and then resizes the other artists."""
     from matplotlib.artist import Artist
 
     class Scale(Artist):
@@ -340,12 +342,12 @@ def _scaled(axis: Axes, resized: Sequence[_Resize]) -> Artist:
 
 
 def colour(code: int) -> str:
-    """Return the colour of a category."""
+    """Return the colour of a category by its code."""
     return PALETTE[code % len(PALETTE)]
 
 
 def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[Shape, float]:
-    """Return a legend line of names and their colours, and the x at which it ends."""
+    """Return a legend line of names with their colours, and the x at which the line ends."""
     parts: list[Shape] = []
     for name, colour in groups:
         parts += [Box(x, y, 13, 13, colour, rounding=3), Text(x + 19, y + 11, name, 13)]
@@ -357,11 +359,11 @@ _OPENING = re.compile(r'<svg\b[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>', re.D
 _SIDES_OF_IT = re.compile(r'\s(?:width|height)="[^"]*"')
 
 _CAPTION, _SMALLEST = 12, 10
-"""The letter size of a caption, and its minimum below a narrow picture."""
+"""The letter size of a caption, and the smallest size, for narrow pictures."""
 
 
 def captioned(picture: str, words: str) -> str:
-    """Return a picture with a line of text below it, on white; unchanged without text."""
+    """Return a picture on white with a caption below; without words, return it unchanged."""
     found = _OPENING.search(picture)
     if found is None or not words:
         return picture

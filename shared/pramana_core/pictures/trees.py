@@ -1,7 +1,7 @@
-"""Pictures of trees of any kind of node, from left to right.
+"""Pictures of trees with any kind of node, drawn from left to right.
 
-A question is a box with its name and notes. Each answer leads along a line to a child; the line is
-wider for more records. A leaf has a bar of its classes, its predicted class, and notes.
+A question is a box with its name and notes. Each answer is a line to a child, which is wider for
+more records. A leaf shows a bar of its classes, its predicted class, and notes.
 """
 
 from __future__ import annotations
@@ -26,31 +26,33 @@ from pramana_core.pictures.svg import (
 
 MARGIN = 18.0
 _GAP = 40.0
-"""The length in which a line turns, at either end of its label."""
+"""The length over which a line curves, on each side of its label."""
 
 _THINNEST, _WIDEST = 1.0, 9.0
-"""Widths of lines, by their share of the records."""
+"""The minimum and the maximum width of a line, which grows with its share of the records."""
 
 _LONGEST, _NAME, _NOTE, _LABEL = 26, 14, 11, 12
 _QUESTION, _LINE = "#3d4a57", "#9aa5b0"
 UNKNOWN = "#d9d9d9"
-"""The colour of records of unknown class."""
+"""The colour of records whose class is unknown."""
 
 _KEYS = 12
-"""The most classes named in the legend."""
+"""The maximum number of classes in the legend."""
 
 NodeT = TypeVar("NodeT")
 
 
 @dataclass(frozen=True)
 class Item:
-    """A node to draw.
+    """A node of a tree picture.
 
     Attributes:
-        words, notes, details: a question or class, lines below, and the text on hovering.
-        bar, fill: for a leaf, the shares of the classes with colours, and its own colour.
-        interval: for a leaf, the low end, the share and the high end of its own records.
-        answers: for each line its label, its share of all records, and its child.
+        words, notes, details: the question or class, the lines below it, and the text under the
+            pointer.
+        bar, fill: for a leaf, the shares of its classes with their colours, and its own colour.
+        interval: for a leaf, the low end of the interval of its class share, the share, and the
+            high end.
+        answers: for each line, the label, the share of all records, and the child.
     """
 
     words: str
@@ -77,8 +79,9 @@ def fitting_depth(
 class TreePicture:
     """A tree laid out on a plane with a width and a height.
 
-    The legend shows the `target`, a class and its categories. A node has `lines` notes, 1 or 2;
-    `title` is at the top, `said` below the legend, and `foot` at the bottom.
+    The legend shows `target`, which is the name of the class variable and its categories. A node
+    has 1 or 2 lines of notes (`lines`). The text `title` is at the top, `said` below the legend,
+    and `foot` at the bottom.
     """
 
     def __init__(
@@ -122,7 +125,6 @@ class TreePicture:
             yield Text(MARGIN, self._bottom + 4, self._foot, _NOTE, "#555")
 
     def _place(self, item: Item, level: int) -> float:
-        """Place an item and the items below it; return its height."""
         at = len(self._places)
         self._places.append((item, level, 0.0))
         if item.answers:
@@ -136,8 +138,7 @@ class TreePicture:
         return y
 
     def _columns(self) -> list[float]:
-        """Return the start of each level: after the widest box of the level before and its longest
-        label."""
+        """Return the x at which each level starts, right of the level before."""
         levels = max(level for _, level, _ in self._places) + 1
         wide = [0.0] * levels
         labels = [0.0] * levels
@@ -204,7 +205,7 @@ class TreePicture:
         )
 
     def _whisker(self, item: Item, x: float, y: float) -> Shape:
-        """Draw the interval of the predicted class, on the scale of the bar."""
+        """Return the interval of the predicted class, drawn on the scale of the bar."""
         if item.interval is None:
             return ()
         low, own, high = (self._bar * share for share in item.interval)
@@ -222,7 +223,6 @@ class TreePicture:
 
 
 def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, float]:
-    """Return the target's name and its categories' colours, and the x at which they end."""
     y = MARGIN + 13
     heading = Text(MARGIN, y, name, _NAME, "#222", bold=True)
     groups = [(_short(label), colour(code)) for code, label in enumerate(categories)]
@@ -235,7 +235,6 @@ def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, flo
 
 
 def _line(start: Point, end: Point, share: float, fill: str) -> Line:
-    """Return a line from a node to a child, wider for more records."""
     (x, y0), (_, y1) = start, end
     wide = _THINNEST + (_WIDEST - _THINNEST) * min(max(share, 0.0), 1.0)
     turn = x + _GAP

@@ -1,4 +1,4 @@
-"""Least-squares regression of a numeric column on other columns, from masked records.
+"""Least-squares regression of a numeric column on other columns, for masked records.
 
-The learner does not know how the records were masked, and models do not contain records.
+The learner does not use how the records were masked. Models do not contain records.
 """

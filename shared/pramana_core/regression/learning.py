@@ -1,4 +1,4 @@
-"""Learning regressions from tables of numbers and categories."""
+"""Learning a regression from a table of numbers and categories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pramana_core.regression.terms import INTERCEPT, Terms, choose_terms
 FOLDS = 5
 
 MASKED_ERRORS = (
-    "The errors include the variance that masking adds only if the method keeps the moments exactly"
+    "The errors include the variance from masking only if the method keeps the moments exactly"
     " (egadp, ipso, nmegadp)."
 )
 
@@ -34,11 +34,12 @@ def learn_regression(
     *,
     masked: bool = True,
 ) -> RegressionModel:
-    """Learn how a numeric column of n records depends on other columns, by default on all.
+    """Learn how a numeric column of n records depends on other columns, by default on all others.
 
-    `masked` adds the notes on masking; `on_step` is called with steps done and expected. Raises
-    MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded: there would be too
-    many terms. EstimationError: too few records, or the target or every feature does not vary.
+    With `masked`, the model gets notes on masking. `on_step` is called with steps done and
+    expected. Raises MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded:
+    there would be too many terms. EstimationError: too few records, or the target or every feature
+    does not vary.
     """
     options = options or RegressionOptions()
     records = read_records(table, target, features)
@@ -68,7 +69,6 @@ def learn_regression(
 
 
 def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Score | None:
-    """Return how well the model predicts left-out records; None if a fold has fewer than 2."""
     n = len(target)
     if n < 2 * FOLDS:
         return None

@@ -1,4 +1,4 @@
-"""Least squares: weights, their covariance, and diagnostics of a fit."""
+"""Least squares, with the weights, their covariance, and diagnostics of a fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pramana_core.regression.model import Diagnostics, Score
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fit: k `weights`, one for each column, and the residuals of n targets.
+    """A least-squares fit: k `weights`, one for each column, and the residuals of n targets.
 
     `covariance`, k x k, assumes errors of equal variance; `robust` allows unequal variances (HC3).
     """
@@ -26,9 +26,9 @@ class Fit:
 
 
 def least_squares(matrix: Floats, targets: Floats) -> Fit:
-    """Fit n targets by a full-rank n x k matrix, constant column first, by QR decomposition.
+    """Fit n targets by least squares on a full-rank n x k matrix whose first column is constant.
 
-    Raises EstimationError: the number of records does not exceed the number of columns.
+    The fit uses QR. Raises EstimationError: there are not more records than columns.
     """
     records, columns = matrix.shape
     if records <= columns:
@@ -54,7 +54,6 @@ def least_squares(matrix: Floats, targets: Floats) -> Fit:
 
 
 def _robust(q: Floats, inverse: Floats, residuals: Floats) -> Floats:
-    """Return the HC3 covariance of MacKinnon and White (1985)."""
     leverages = np.einsum("ij,ij->i", q, q)
     # A record that determines its own fitted value has no residual and adds nothing.
     free = leverages < 1 - 1e-9
@@ -65,7 +64,7 @@ def _robust(q: Floats, inverse: Floats, residuals: Floats) -> Floats:
 
 
 def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
-    """Return the diagnostics of a fit to n targets."""
+    """Return R^2 and the standard deviation of residuals of a fit to n targets."""
     centred = targets - targets.mean()
     rest = float(fit.residuals @ fit.residuals)
     freedom = len(targets) - len(fit.weights)
@@ -73,7 +72,7 @@ def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
 
 
 def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
-    """Return R^2 of n left-out predictions in `folds` folds, with its error by the delta method."""
+    """Return the R^2 of n predictions for left-out records, with its error by the delta method."""
     wrong = np.square(targets - predictions)
     spread = np.square(targets - targets.mean())
     lost = float(wrong.mean() / spread.mean())

@@ -1,4 +1,4 @@
-"""A learned regression: terms and weights, coefficients with errors, and diagnostics."""
+"""A learned regression, with its terms, weights, coefficients with errors, and diagnostics."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from pramana_core.regression.terms import Terms
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient in the unit of its column.
+    """A coefficient of a term, in the unit of its column.
 
     Attributes:
         term: the name of the term, such as `age`, `age^2`, `sex=male` or `(intercept)`.
-        estimate, se, se_robust: the coefficient, with its standard errors for equal and for unequal
-            variances (HC3).
-        t, freedom, p: the two-sided t-test against 0; t and p are None if `se` is 0.
-        interval: the interval from `se`, at the confidence of the options.
+        estimate, se, se_robust: the coefficient, and its standard errors that assume equal
+            variances and that allow unequal variances (HC3).
+        t, freedom, p: the statistic, degrees of freedom and p-value of the two-sided t-test against
+            0; t and p are None if `se` is 0.
+        interval: the interval based on `se`, at the confidence level of the options.
         deviation: the standard deviation of the term, in its own unit.
     """
 
@@ -40,7 +41,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """The fit of a model to its records: R^2, and the standard deviation of residuals."""
+    """The fit of a model to its own records: R^2, and the standard deviation of the residuals."""
 
     r2: float
     residual_sd: float
@@ -50,8 +51,8 @@ class Diagnostics:
 class Score:
     """How well a model predicts each part of the records from the other `folds` - 1 parts.
 
-    `r2` may be below 0; `se` is its standard error against the population, given the models. `rmse`
-    is in the unit of the target.
+    `r2` may be below 0. `se` is the standard error of `r2` against the population, given the
+    models. `rmse` is in the unit of the target.
     """
 
     folds: int
@@ -69,10 +70,11 @@ class RegressionModel:
         options, records: the options of the fit, and the number of records.
         terms, weights: the terms, and the weights of the constant and of the standardized terms.
         coefficients: the weights in the columns' own units, with errors.
-        diagnostics, score: of the fit, and of predictions for left-out records, or None with too
-            few.
-        constant, redundant: omitted terms, which do not vary or are combinations of other terms.
-        notes: sentences for readers of the errors.
+        diagnostics: how well the model fits its own records.
+        score: how well it predicts left-out records; None with too few records.
+        constant, redundant: terms left out because they do not vary, or because they are
+            combinations of other terms.
+        notes: remarks, one sentence each, for readers of the errors.
 
     Raises InputError: the terms do not fit the features or the weights.
     """
@@ -108,11 +110,11 @@ class RegressionModel:
                 )
 
     def predict(self, table: MixedTable) -> Floats:
-        """Return n predicted targets, in the target's unit. Raises the errors of `as_learned`."""
+        """Return the predicted targets of n records, in their unit. Raises as `as_learned`."""
         matrix = self.terms.matrix(as_learned(table, self.features))
         predictions: Floats = matrix @ np.array(self.weights)
         return predictions
 
 
 DOCUMENT = DocumentForm("regression", RegressionModel, "a regression")
-"""Regressions as JSON, with a field for each attribute."""
+"""The form of regressions as JSON documents, with a field for each attribute."""

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROWS_DRAWN = 60
-"""The maximum number of coefficients drawn."""
+"""The maximum number of coefficients in a picture."""
 
 _LONGEST = 40
 
 
 def coefficients_chart(model: RegressionModel) -> Chart:
-    """Return a picture of the coefficients, each times the standard deviation of its term."""
+    """Return a picture of coefficients, each multiplied by the standard deviation of its term."""
     shown = model.coefficients[1 : 1 + ROWS_DRAWN]
     notes = [f"{number(one.estimate, 3)} ± {number(one.se, 2)}" for one in shown]
 

@@ -19,12 +19,12 @@ from pramana_core.mixed import (
 )
 
 LARGEST = 1e40
-"""The largest number in a column, whose sixth power must not overflow."""
+"""The largest number allowed in a column; its sixth power must not overflow."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column that explains the target: its name and, unless it is numeric, its categories."""
+    """A column that explains the target, with its categories unless it is numeric."""
 
     name: str
     categories: tuple[str, ...] | None = None
@@ -32,7 +32,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RegressionRecords:
-    """The records of a regression: features, a table of them with n rows, and n targets."""
+    """The records of a regression: the features, a table with n rows, and the n targets."""
 
     features: tuple[Feature, ...]
     table: MixedTable
@@ -46,7 +46,7 @@ def read_records(
 
     Raises MissingColumn. OptionError, TableError: the target is a feature or has categories, or
     features are repeated or missing. EstimationError: the target does not vary, or numbers are too
-    large or too close together for their powers.
+    large, or too close together, to compute powers of them.
     """
     explained = table[target]
     if not isinstance(explained, NumericColumn):
@@ -67,7 +67,7 @@ def read_records(
 
 
 def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
-    """Return features coded as in the model. Raises MissingColumn, TableError, UnknownCategory."""
+    """Return features with the model's codes. Raises MissingColumn, TableError, UnknownCategory."""
     return MixedTable(
         tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records
     )
@@ -96,7 +96,6 @@ def require_features(names: Sequence[str], target: str) -> None:
 
 
 def _require_moderate(table: MixedTable) -> None:
-    """Reject columns whose powers would overflow or underflow."""
     for column in table.columns:
         if not isinstance(column, NumericColumn) or not table.records:
             continue

@@ -1,7 +1,7 @@
 """The terms of a regression: columns, indicators of categories, and powers of columns.
 
-Powers are of standardized columns. Coefficients are converted back to own units exactly, so
-dropping a power also drops all higher powers of its column.
+Powers are computed from standardized columns, and coefficients are converted back exactly to the
+columns' own units. If a power is left out, so are all higher powers of its column.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pramana_core.mixed import Floats, MixedTable, NumericColumn, design_of
 from pramana_core.regression.records import Feature
 
 MOST_TERMS = 500
-"""The maximum number of terms of a fit."""
+"""The maximum number of terms in a fit."""
 
 MOST_NUMBERS = 60_000_000
-"""The maximum number of entries of a matrix of records by terms: half a gigabyte."""
+"""The maximum number of entries of a matrix of records by terms, half a gigabyte in total."""
 
 TOLERANCE = 1e-5
-"""A term is redundant if other terms explain all of it except this share."""
+"""A term is redundant if other terms explain all of its variance except this share."""
 
 INTERCEPT = "(intercept)"
 
 
 @dataclass(frozen=True)
 class Term:
-    """A numeric column to a power, or the indicator of a category."""
+    """A power of a numeric column, or the indicator of a category."""
 
     column: str
     power: int = 1
@@ -38,7 +38,7 @@ class Term:
 
     @property
     def label(self) -> str:
-        """The term's name: `age`, `age^2` or `sex=male`."""
+        """The name of the term, such as `age`, `age^2` or `sex=male`."""
         if self.category is not None:
             return f"{self.column}={self.category}"
         return self.column if self.power == 1 else f"{self.column}^{self.power}"
@@ -46,14 +46,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms after the constant, lower powers first, and the columns' means and deviations."""
+    """The terms after the constant, lower powers first; and the means and deviations of columns."""
 
     terms: tuple[Term, ...]
     centres: dict[str, float]
     scales: dict[str, float]
 
     def matrix(self, table: MixedTable) -> Floats:
-        """Return the constant and the terms for the records of a table: n x (1 + k)."""
+        """Return the constant and the terms for the records of a table, n x (1 + k)."""
         matrix = np.ones((table.records, 1 + len(self.terms)), order="F")
         for place, term in enumerate(self.terms, 1):
             column = table[term.column]
@@ -65,7 +65,7 @@ class Terms:
         return matrix
 
     def deviations(self, matrix: Floats) -> list[float]:
-        """Return the standard deviation of each term of a `matrix`, in its own unit."""
+        """Return the standard deviation of each term of `matrix`, in the term's own unit."""
         units = [self.scales.get(term.column, 1.0) ** term.power for term in self.terms]
         return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
 
@@ -88,7 +88,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SelectedTerms:
-    """The terms to fit, and the omitted terms that are constant or redundant."""
+    """The terms to fit, and the terms left out because they are constant or redundant."""
 
     terms: Terms
     constant: tuple[str, ...]
@@ -96,7 +96,7 @@ class SelectedTerms:
 
 
 def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) -> SelectedTerms:
-    """Return the independent terms up to a degree. Raises LimitExceeded."""
+    """Return the terms up to a degree that are independent of each other. Raises LimitExceeded."""
     count, records = count_terms(features, degree), table.records
     if count > MOST_TERMS or count * records > MOST_NUMBERS:
         raise LimitExceeded(
@@ -122,12 +122,11 @@ def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) ->
 
 
 def count_terms(features: Sequence[Feature], degree: int) -> int:
-    """Return the number of terms of features up to a degree."""
+    """Return the number of terms that the features have up to a degree."""
     return sum(degree if f.categories is None else len(f.categories) - 1 for f in features)
 
 
 def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, ...], list[Term]]:
-    """Return the independent terms, and the terms that preceding terms explain."""
     kept: list[Term] = []
     redundant: list[Term] = []
     basis = np.empty((len(matrix), matrix.shape[1]), order="F")

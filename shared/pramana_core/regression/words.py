@@ -1,4 +1,4 @@
-"""A regression as text and as rows of numbers."""
+"""A regression as text, and its coefficients as rows of numbers."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def write_regression_csv(model: RegressionModel) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with a few significant digits."""
+    """Return a number as text with a few significant digits."""
     return "n/a" if value is None else f"{value:.{digits}g}"
 
 
 def p_value(p: float | None) -> str:
-    """Return a p-value with two significant digits; never 0."""
+    """Return a p-value as text with two significant digits; it is never written as 0."""
     if p is None:
         return "n/a"
     return "< 1e-16" if p < 1e-16 else f"{p:.2g}"
 
 
 def summary(model: RegressionModel) -> str:
-    """Return a summary of the fit in one line."""
+    """Return one line of text that summarizes the fit."""
     degree = model.options.degree
     what = "linear regression" if degree == 1 else f"polynomial regression of degree {degree}"
     count = len(model.features)
@@ -53,7 +53,7 @@ def summary(model: RegressionModel) -> str:
 
 
 def worth(model: RegressionModel) -> Worth | None:
-    """Return the worth of a regression compared with the mean; None with too few records."""
+    """Return how much better a regression predicts than the mean; None if records are too few."""
     if model.score is None:
         return None
     value, half = model.score.r2, normal_quantile(LEVEL) * model.score.se
@@ -63,7 +63,7 @@ def worth(model: RegressionModel) -> Worth | None:
 
 
 def warnings(model: RegressionModel) -> list[str]:
-    """Return the warnings for readers of the model, one sentence each."""
+    """Return warnings for readers of the model, one sentence each."""
     sentences = list(model.notes)
     if model.constant:
         sentences.append(f"Omitted because they do not vary: {', '.join(model.constant)}.")

@@ -13,6 +13,7 @@ from contextlib import closing
 
 import httpx
 import pytest
+from sqlalchemy import select
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app, first_token
@@ -20,10 +21,10 @@ from miner_service.http.server import bind, exclusive
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
 from miner_service.store.database import HEAD
-from miner_service.store.schema import Base
+from miner_service.store.schema import Base, StudyRow
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
-from pramana_core.errors import Conflict, OptionError, StoreCorrupt
+from pramana_core.errors import Conflict, OptionError, SchemaUnsupported, StoreCorrupt
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
 
@@ -202,7 +203,7 @@ def test_a_token_that_could_not_be_stored_leaves_no_file(tmp_path, monkeypatch):
     assert TOKEN.fullmatch(file.read_text().strip())
 
 
-@pytest.mark.parametrize("later", ["5", str(int(HEAD) + 1)])
+@pytest.mark.parametrize("later", ["5", str(int(HEAD) + 1), "x"])
 def test_a_database_of_another_version_is_left_alone(tmp_path, later):
     path = tmp_path / "miner.sqlite"
     SqliteStore(path).close()
@@ -210,11 +211,42 @@ def test_a_database_of_another_version_is_left_alone(tmp_path, later):
         connection.execute("UPDATE alembic_version SET version_num=?", [later])
         connection.commit()
         before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(StoreCorrupt):
+    with pytest.raises(SchemaUnsupported) as raised:
         SqliteStore(path)
+    assert raised.value.where == str(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
         assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(later,)]
+
+
+def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(tmp_path):
+    path = tmp_path / "miner.sqlite"
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        made = columns_of(connection)
+        for column in ("max_central_epsilon", "central_delta", "central_records"):
+            connection.execute(f"ALTER TABLE studies DROP COLUMN {column}")
+        connection.execute(
+            "INSERT INTO studies (name, title, created, people) VALUES"
+            " ('heart', 'Heart', '2026-11-28 00:00:00.000000', 'same')"
+        )
+        connection.execute("UPDATE alembic_version SET version_num='11'")
+        connection.execute("PRAGMA user_version=11")
+        connection.commit()
+    with closing(SqliteStore(path)) as store, store.read() as session:
+        (study,) = session.scalars(select(StudyRow))
+        assert (study.name, study.max_central_epsilon, study.central_delta) == ("heart", None, 1e-8)
+    with closing(sqlite3.connect(path)) as connection:
+        assert columns_of(connection) == made
+        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(HEAD,)]
+        assert connection.execute("PRAGMA user_version").fetchone() == (int(HEAD),)
+    SqliteStore(path).close()
+
+
+def columns_of(connection):
+    """Return the columns of studies, by name: type and whether they may be null."""
+    found = connection.execute("PRAGMA table_info(studies)").fetchall()
+    return {name: (kind, required) for _, name, kind, required, *_ in found}
 
 
 def test_tables_that_are_not_a_miners_are_left_alone(tmp_path):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENT = DocumentForm("bayes-classifier", BayesClassifier, "a Bayesian network classifier")
-"""Classifiers as JSON; tables have the class on the first axis and the attribute on the last."""
+"""Classifiers as JSON documents; in tables, the class is the first axis, the attribute the last."""
 
 
 NAMES: dict[ChosenModel, str] = {
@@ -44,15 +44,15 @@ def summary(model: BayesClassifier) -> str:
 
 
 def given(parents: tuple[str, ...]) -> str:
-    """Return the parents of an attribute in addition to the class, as text."""
+    """Return the parents of an attribute other than the class as text; "" if it has no others."""
     return f" given {', '.join(parents)}" if parents else ""
 
 
 _DRAWN = 60
-"""The maximum number of attributes in a picture; attributes with the most information are drawn."""
+"""The maximum number of attributes in a picture; those with the most information are drawn."""
 
 _AROUND = 24
-"""Points left and right of the heading."""
+"""The space on each side of the heading, in points."""
 
 _NORMAL = 1.96
 """The half-width of a 95 % interval, in standard errors."""
@@ -64,9 +64,9 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
 
 
 def bayes_chart(model: BayesClassifier) -> Chart:
-    """Return a picture of each attribute's information about the class, in bits, descending.
+    """Return a picture of each attribute's information about the class, in bits, largest first.
 
-    Attributes with further parents are orange; lines are 95 % intervals.
+    Lines are 95 % intervals. An attribute with parents other than the class is orange.
     """
     order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
     ranked = [model.attributes[at] for at in order]
@@ -110,11 +110,11 @@ def _heading(model: BayesClassifier) -> str:
 
 
 _ROWS_SHOWN = 64
-"""The maximum number of rows written of a table; JSON has the rest."""
+"""The maximum number of rows of a table that are written as text; JSON has all rows."""
 
 
 def write_bayes_classifier_text(model: BayesClassifier) -> str:
-    """Return the attributes by information, with probabilities and 95 % intervals in percent."""
+    """Return a classifier as text: attributes by information, probabilities and 95 % intervals."""
     return "\n".join(_lines(model)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The information of attributes about the class, and about each other given the class."""
+"""The information of attributes about the class, and about each other within the classes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pramana_core.ties import descending, exceeds
 Pair = tuple[str, str]
 
 _NAT = 1.0
-"""The scale at which information in nats is rounded."""
+"""Differences in nats that are rounding errors at this scale count as zero."""
 
 
 @dataclass(frozen=True)
 class ConditionalDependence:
     """The information of one attribute about another given the class, in nats per record.
 
-    `earned` is the information minus the cost of its parameters under the noise (Akaike 1973).
+    `earned` is `information` minus the cost of its parameters under the noise (Akaike 1973).
     """
 
     information: float
@@ -99,7 +99,6 @@ def _noise(table: MarginalTable) -> float:
 
 
 def _inflation(table: MarginalTable) -> float:
-    """Return the factor by which randomization increases the variance of the counts."""
     shares = valid_shares(table.counts)
     plain = table.records * (shares * (1 - shares)).sum()
     return max(1.0, float(table.variance(population=True).sum() / max(plain, 1e-12)))
@@ -113,8 +112,8 @@ def parents_of(
 ) -> dict[str, tuple[str, ...]]:
     """Return the parents of each attribute in addition to the class.
 
-    They form the tree with the largest dependences, directed away from the attribute with the most
-    information about the class.
+    For a tree, links join the attributes with the largest dependences, and point away from the
+    attribute with the most information about the class.
     """
     if options.model == "naive-bayes":
         return dict.fromkeys(features, ())
@@ -128,11 +127,10 @@ def parents_of(
 
 
 _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
-"""The number of draws, its minimum for large tables, and the maximum number of drawn values."""
+"""The usual number of draws, the minimum for large tables, and the maximum number of values."""
 
 
 def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
-    """Return the standard error of an attribute's information in bits, from draws of its shares."""
     family = attribute.family
     weights = model.network.marginal(family.parents)[..., None]
     errors = np.where(weights > 0, family.se, 0.0)
@@ -153,7 +151,7 @@ def information_error(model: BayesClassifier, attribute: Attribute) -> float | N
 
 
 def _before_centring(errors: Tensor) -> Tensor:
-    """Return errors of independent numbers that become the given errors after centring each row."""
+    """Return the errors that independent numbers need to have these errors after centring rows."""
     size = errors.shape[-1]
     if size < 2:
         return np.zeros_like(errors)

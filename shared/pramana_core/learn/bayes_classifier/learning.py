@@ -32,7 +32,7 @@ from pramana_core.progress import Progress, Tick, unwatched
 _ROUNDING = 1e-9
 
 _SHARES = 1001
-"""The number of values in the grid over which the posterior of a share is summed."""
+"""The number of grid points over which the posterior of a share is summed."""
 
 
 def learn_bayes_classifier(
@@ -46,7 +46,7 @@ def learn_bayes_classifier(
 
     The features are by default all other variables. Raises UnknownVariable, OptionError: see
     `inputs_of`. EstimationError, LimitExceeded: see the marginals. `on_step` is called with steps
-    done and expected; its errors stop the work.
+    done and expected; an exception that it raises stops the learning.
     """
     return learn_with_redundancy(marginals, target, features, options, on_step)[0]
 
@@ -58,7 +58,7 @@ def learn_with_redundancy(
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
 ) -> tuple[BayesClassifier, AttributeRedundancy | None]:
-    """Return a classifier and, with `auto`, the redundancy of its attributes."""
+    """Return a classifier and, for the option `auto`, the redundancy of its attributes."""
     options = options or BayesClassifierOptions()
     inputs = inputs_of(marginals.domain, target, features, "features")
     variable, names = marginals.domain[target], inputs.names
@@ -99,7 +99,7 @@ def learn_with_redundancy(
 
 
 class _Tables:
-    """The learned families of a classifier, first those given the class alone."""
+    """The learned families of a classifier; families whose only parent is the class come first."""
 
     def __init__(self, marginals: Marginals, target: str, alpha: float):
         self._marginals, self._target, self._alpha = marginals, target, alpha
@@ -109,7 +109,6 @@ class _Tables:
         self.prior = learn_family(marginals.marginal([target]), target, ())
 
     def add(self, name: str, parents: tuple[str, ...]) -> None:
-        """Learn the family of an attribute with parents in addition to the class."""
         if (name, parents) in self._families:
             return
         scope = (self._target, *parents)
@@ -129,7 +128,6 @@ class _Tables:
         self._families[name, parents] = replace(family, probability=shares)
 
     def _towards(self, name: str, parents: tuple[str, ...], table: MarginalTable) -> Tensor:
-        """Return the distributions to shrink to: shares of an attribute, overall or by class."""
         if parents:
             given = self._families[name, ()].probability
             given = np.expand_dims(given, tuple(range(1, table.counts.ndim - 1)))
@@ -138,7 +136,7 @@ class _Tables:
         return np.broadcast_to(given, table.counts.shape)
 
     def information(self, name: str, parents: tuple[str, ...]) -> float:
-        """Return the information of an attribute about the class given its parents, in nats."""
+        """Return an attribute's information about the class given its other parents, in nats."""
         family = self._families[name, parents].probability
         scope = (self._target, *parents)
         weights = self.prior.probability
@@ -149,13 +147,12 @@ class _Tables:
         return information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0))
 
     def redundancy(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> AttributeRedundancy:
-        """Return the redundancy of the attributes."""
         tables = {name: self._families[name, ()].probability for name in parents}
         linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)
         return learn_redundancy(self._marginals, self.prior.probability, tables, linked, tick)
 
     def confirmed(self, names: Sequence[str]) -> float:
-        """Return the share, in (0, 1], of the attributes' evidence that is not noise."""
+        """Return the share, in (0, 1], of the attributes' evidence that noise does not explain."""
         prior = self.prior.probability[:, None]
         claimed = confirmed = noise = 0.0
         for name in names:
@@ -176,6 +173,5 @@ class _Tables:
         return float(shares @ density / density.sum())
 
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
-        """Return a learned attribute."""
         bits = self.information(name, parents) / math.log(2)
         return Attribute(self._families[name, parents], bits)

@@ -26,9 +26,9 @@ ChosenModel = Literal["naive-bayes", "tan"]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """An attribute of a classifier; `family` has its parameters given the class and other parents.
+    """An attribute of a classifier; `family` has its parameters given all its parents.
 
-    `information` is the information in bits that it adds about the class, given its other parents.
+    `information` is the attribute's information about the class given its other parents, in bits.
     """
 
     family: LearnedFamily
@@ -47,15 +47,15 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class BayesClassifier:
-    """Predicts a class from attributes by Bayes' theorem in a network; a `Predictor`.
+    """A `Predictor` that applies Bayes' theorem to the attributes in a network.
 
     Attributes:
         inputs, target: the variables used for predictions, and the class.
         model: the structure; for the option `auto`, the chosen structure.
         prior, attributes: the parameters of the class and of each input.
         options, records: the options of learning, and the number of records.
-        notes: sentences for the reader.
-        weight: the factor of the attributes' log-likelihood; below 1 for redundant or noisy
+        notes: remarks, one sentence each, for readers of the model.
+        weight: the factor of the attributes' log-likelihood, below 1 for redundant or noisy
             evidence.
 
     Raises DomainError, StructureError: inputs, class, attributes or tables do not fit, or the
@@ -95,7 +95,7 @@ class BayesClassifier:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs: predictions depend on all of them."""
+        """The inputs, because predictions depend on all of them."""
         return self.inputs.names
 
     @cached_property
@@ -107,12 +107,12 @@ class BayesClassifier:
 
     @cached_property
     def network(self) -> BayesNet:
-        """The network, which gives the predictions if `weight` is 1."""
+        """The network of class and attributes; if `weight` is 1, it gives the predictions."""
         return self.learned.network()
 
     @property
     def structure(self) -> Structure:
-        """The attributes and the parents of each in addition to the class."""
+        """The attributes, each with its parents in addition to the class."""
         return Structure.of({attribute.name: attribute.parents for attribute in self.attributes})
 
     @property
@@ -121,7 +121,7 @@ class BayesClassifier:
         return self.structure.links
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; missing inputs are summed out."""
+        """Return the class codes of n records; a missing input is summed out."""
         chosen = first_largest_of_rows(self.probabilities(codes))
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 

@@ -1,8 +1,9 @@
-"""The redundancy of attributes, which lowers the weight of their summed evidence.
+"""The redundancy of attributes: evidence that depends on each other counts for less than its sum.
 
 Naive Bayes is too confident if attributes depend on each other given the class. The best linear
-weight is the variance under independence divided by the true variance. All pairs share one
-correlation: its posterior mean under a half-normal prior.
+weight is the variance of the summed evidence under independence, divided by its true variance. All
+pairs are assumed to have the same correlation. It is estimated by its posterior mean under a
+half-normal prior.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ _USUAL = 0.2
 """The scale of the prior of the correlation."""
 
 _LIKELY = _USUAL * math.sqrt(2 / math.pi), _USUAL
-"""The mean of the prior, and the deviation of one table's correlation from that mean."""
+"""The prior mean of the correlation, and the deviation of one table's correlation from it."""
 
 
 @dataclass(frozen=True)
 class AttributeRedundancy:
-    """The redundancy of attributes within the classes.
+    """The redundancy of attributes within each class.
 
     `correlation` is the correlation between the evidence of two attributes that are not `linked` by
     the network. `within` is the variance of each attribute's evidence. `likely` is the mean and
-    standard deviation of the correlation over all pairs; pairs without reports get the prior's.
+    standard deviation of the correlation over all pairs; pairs without reports have the prior's.
     """
 
     correlation: float
@@ -72,7 +73,7 @@ class AttributeRedundancy:
 
 
 UNKNOWN = AttributeRedundancy(0.0, {})
-"""The value for attributes with unknown redundancy."""
+"""The redundancy of attributes if nothing is known about it."""
 
 
 def learn_redundancy(
@@ -82,7 +83,7 @@ def learn_redundancy(
     linked: frozenset[frozenset[str]] = frozenset(),
     tick: Tick = no_cancel,
 ) -> AttributeRedundancy:
-    """Return the redundancy of attributes; 0 if no reported pair is randomized.
+    """Return the redundancy of attributes; the correlation is 0 if no reported pair is randomized.
 
     `prior` has the probabilities of the classes, `tables` the positive probabilities of each
     attribute given the class, (classes, categories). The network has a link for each pair in
@@ -125,6 +126,5 @@ def learn_redundancy(
 
 
 def _within(prior: Tensor, table: Tensor, scores: Tensor) -> float:
-    """Return the variance of an attribute's evidence within the classes, over all scores."""
     means = scores @ table.T
     return float(((np.square(scores) @ table.T - np.square(means)) @ prior).sum())

@@ -1,6 +1,6 @@
 """A classifier's tables with bootstrap replicates, for the errors of quantities derived from them.
 
-The first entry of each array is the classifier's own; the others come from bootstrap samples.
+In each array, entry 0 comes from the classifier and the other entries from bootstrap samples.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pramana_core.marginals.counts import Codes, Marginals, Tensor
 from pramana_core.progress import Tick, no_cancel
 
 DRAWS = 100
-"""The number of bootstrap samples, which gives standard errors with an error of 7 %."""
+"""The number of bootstrap samples; standard errors from them have an error of 7 %."""
 
 _LEAST_SHARE = 1e-12
 
 _CLASS = ""
-"""The name of the class among the variables of factors; attributes have nonempty names."""
+"""The name of the class in factors; no attribute has it, because attributes have nonempty names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The tables of a classifier whose attributes depend on at most one other attribute.
+    """The tables of a classifier whose attributes have at most one parent in addition to the class.
 
     Attributes:
         prior: the probabilities of the classes, (1 + draws, classes).
@@ -64,12 +64,16 @@ class Replicates:
 
     @cached_property
     def own(self) -> Replicates:
-        """The classifier's own tables, without replicates."""
+        """The tables of the classifier, without replicates."""
         tables = {name: table[:1] for name, table in self.tables.items()}
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of codes, class and attributes, 1 + draws x classes x ..."""
+        """Return the joint probability of the codes `given`, the class and `names`, with shape (1 +
+        draws, classes, sizes of `names`...).
+
+        The shape is (1 + draws, classes, sizes of `names`...).
+        """
         factors: list[Factor] = [(self.prior, [_CLASS])]
         relevant = self._with_ancestors([*given, *names])
         for name in relevant:
@@ -112,7 +116,6 @@ class Replicates:
         return joints
 
     def _with_ancestors(self, names: Sequence[str]) -> list[str]:
-        """Return some attributes and their ancestors, parents before children."""
         seen: set[str] = set()
         for name in names:
             at: str | None = name
@@ -123,7 +126,6 @@ class Replicates:
 
 
 def _replicated(family: LearnedFamily, marginals: Marginals, draws: int, number: int) -> Tensor:
-    """Return a family's distributions and their bootstrap replicates, all positive."""
     table = marginals.marginal([*family.parents, family.node])
     counts = table.counts
     margin = counts.sum(axis=-1, keepdims=True)

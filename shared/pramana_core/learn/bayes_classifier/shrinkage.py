@@ -1,9 +1,9 @@
-"""Conditional distributions from estimated counts: made valid, and shrunk according to their noise.
+"""Conditional distributions from estimated counts, made valid and shrunk according to their noise.
 
-Raw counts move toward distributions with less noise, by half of James and Stein's positive-part
-estimate, because a classifier adds up many tables whose noise partly cancels. Counts that were
-already shrunk move halfway back. Probabilities that are near 0 compared with their error are
-raised.
+Raw counts are shrunk toward distributions with less noise, by half the amount of James and Stein's
+positive-part estimate, because a classifier adds up many tables whose noise partly cancels. For
+counts that were already shrunk, half of the shrinkage is undone. Probabilities near 0, compared
+with their errors, are raised.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.tables import MarginalTable
 
 _RAISED = 0.25
-"""An uncertain probability stays this share of its standard error above 0."""
+"""An uncertain probability is raised to at least this multiple of its standard error."""
 
 _MOST_CONTRASTS = 600
-"""The maximum number of contrasts of a table that is shrunk; their covariance must be inverted."""
+"""The maximum number of contrasts of a table; above it, nothing is shrunk."""
 
 _ROUNDING = 1e-9
 
@@ -34,7 +34,7 @@ def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
 
 
 def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFamily:
-    """Return the mean of shrunk and unbiased parameters, with the errors of the unbiased ones."""
+    """Return the mean of shrunk and unbiased parameters; errors are of the unbiased ones."""
     both = ~np.isnan(shrunk.estimate) & ~np.isnan(unbiased.estimate)
     middle = np.where(both, (shrunk.estimate + unbiased.estimate) / 2, shrunk.probability)
     return replace(
@@ -45,9 +45,10 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 
 
 def share_kept(table: MarginalTable, strata: int) -> float:
-    """Return the share of deviations from independence that shrinkage keeps in a raw table.
+    """Return the factor by which shrinkage multiplies a raw table's deviations from independence.
 
-    Its axes are (strata..., parents..., node); parents and node are independent in each stratum.
+    The axes are (strata..., parents..., node). Independence is between parents and node, by
+    stratum.
     """
     shape = table.counts.shape
     rows, size = math.prod(shape[strata:-1]), shape[-1]
@@ -68,7 +69,6 @@ def share_kept(table: MarginalTable, strata: int) -> float:
 
 
 def _contrasts(size: int) -> Tensor:
-    """Return orthonormal rows that are orthogonal to the constant, (size - 1, size)."""
     whole = np.concatenate([np.ones((size, 1)), np.eye(size)[:, : size - 1]], axis=1)
     return np.linalg.qr(whole)[0][:, 1:].T
 
@@ -76,10 +76,10 @@ def _contrasts(size: int) -> Tensor:
 def conditional(
     family: LearnedFamily, margin: Tensor, towards: Tensor, kept: float, alpha: float
 ) -> Tensor:
-    """Return the distributions used for predictions, in the shape of the family.
+    """Return the distributions that predictions use, in the shape of the family.
 
-    Rows keep the share `kept` of their distance from the distributions `towards`. `margin` has the
-    counts of the parents; `alpha` is added to every cell.
+    Each row is moved toward its row in `towards`; `kept` is the share of the distance that remains.
+    `margin` has the counts of the parents. `alpha` is added to every cell.
     """
     known = ~np.isnan(family.estimate)
     moved = towards + np.where(known, kept * (family.probability - towards), 0.0)
@@ -90,7 +90,7 @@ def conditional(
 
 
 def _raised(shares: Tensor, errors: Tensor) -> Tensor:
-    """Return the means of normal distributions around shares, truncated at 0 and normalized."""
+    """Return the means of normal distributions with these errors, truncated at 0, normalized."""
     some = errors > _ROUNDING
     safe = np.where(some, errors, 1.0)
     deviate = shares / safe

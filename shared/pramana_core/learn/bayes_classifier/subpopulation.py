@@ -1,7 +1,7 @@
-"""Subpopulations from a model of the joint distribution, for trees on reports of few variables.
+"""Subpopulations whose counts come from a model, for trees on reports of few variables.
 
 A Bayesian network classifier gives the expected counts of tables that no reports contain. Errors
-come from bootstrap samples of its tables; they do not cover errors of the model's assumptions.
+come from bootstrap samples of its tables, and do not cover wrong assumptions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 
 _LEAST = 1e-300
-"""The minimum share that is raised to a power."""
+"""Smaller shares are replaced by this one before they are raised to a power."""
 
 
 def modelled_subpopulation(
@@ -29,9 +29,9 @@ def modelled_subpopulation(
     records: int,
     redundancy: AttributeRedundancy,
 ) -> Subpopulation:
-    """Return all records as a subpopulation of a model; `domain` has the attributes and the class.
+    """Return all records as a subpopulation with the counts that a model expects.
 
-    Its tables are of the class, either alone or after one attribute.
+    `domain` has the attributes and the class. Tables are of the class, alone or after an attribute.
     """
     return Subpopulation(domain, _ModelTables(replicates, target, records, redundancy))
 
@@ -46,14 +46,14 @@ class _ModelTables:
     def __call__(self, given: Mapping[str, int], wanted: Domain) -> Subtable:
         """Return a table of the class, or of one attribute and the class. Raises OptionError.
 
-        The covariance may become negative, because a model that pools other records can know an
-        expected count better than counting does.
+        The covariance given the records may be negative: a model also uses other records, so its
+        expected count can have a smaller variance than a count of the node's own records.
         """
         *attribute, last = wanted.names
         if last != self.target or len(attribute) > 1:
             raise OptionError(
-                f"A model of {self.target!r} gives the table of {self.target!r}, alone or after"
-                f" one attribute, but not the table of {list(wanted.names)}."
+                f"The model can give the table of {self.target!r} alone or with one attribute,"
+                f" but not the table of {list(wanted.names)}."
             )
         weight = self.redundancy.weight([*given, *attribute])
 
@@ -95,7 +95,6 @@ def expected_counts(
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float | Tensor) -> Tensor:
-    """Return shares (samples, classes, categories) with the evidence for the class weighted."""
     if np.all(weight == 1):
         return shares
     found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight

@@ -1,4 +1,4 @@
-"""Options, model documents, columns of records, projections and random streams of all learners.
+"""Options, model documents, columns of records, projections and random streams, for all learners.
 
-Code that only one kind of model needs lives with that model.
+Code for only one kind of model is in the package of that model.
 """

@@ -8,7 +8,7 @@ from pramana_core.marginals.counts import Tensor
 
 
 def project_to_simplex(rows: Tensor) -> Tensor:
-    """Return the distribution nearest to each row of sum 1, last axis (Duchi et al. 2008)."""
+    """Return the nearest distribution to each row of sum 1 on the last axis (Duchi et al. 2008)."""
     size = rows.shape[-1]
     ordered = -np.sort(-rows, axis=-1)
     excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)
@@ -20,5 +20,5 @@ def project_to_simplex(rows: Tensor) -> Tensor:
 
 
 def stream(*seed: int) -> np.random.Generator:
-    """Return the random generator of a seed; different seeds give independent streams."""
+    """Return the random generator of some seeds; different seeds give independent streams."""
     return np.random.Generator(np.random.PCG64(seed))

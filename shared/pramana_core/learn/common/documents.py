@@ -1,4 +1,4 @@
-"""JSON documents of models: strict parts, variables, and messages that locate faults."""
+"""JSON documents of models: strict parts, variables, and messages that say where a fault is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ ModelT = TypeVar("ModelT")
 
 
 def _numbers(listed: Any) -> Tensor:
-    """Return nested lists of numbers as an array, with NaN for null."""
     cells = np.array(listed, dtype=object)
     if any(isinstance(cell, str | bool | list | dict) for cell in cells.ravel()):
         raise ValueError("must be an array of numbers")
@@ -55,7 +54,7 @@ def _as_lists(numbers: Tensor) -> Any:
 
 
 def _ends(listed: Any) -> tuple[float, float]:
-    """Return the two ends of an interval; null is infinite."""
+    """Return the two ends of an interval as numbers; null stands for an infinite end."""
     ends = list(listed) if isinstance(listed, list | tuple) else []
     if len(ends) != 2 or not all(e is None or type(e) in (int, float) for e in ends):
         raise ValueError("must be two numbers, null for an infinite end")
@@ -70,20 +69,20 @@ def _known(number: Any) -> float:
 
 
 def finite(number: float | None) -> float | None:
-    """Return a number as JSON data: null if it is unknown or infinite."""
+    """Return a number as JSON data, with null for an unknown or infinite number."""
     return None if number is None or not math.isfinite(number) else number
 
 
 Numbers = Annotated[Tensor, PlainValidator(_numbers), PlainSerializer(_as_lists)]
-"""An array of numbers: in a document nested lists, with null for an unknown number."""
+"""An array of numbers. In a document it is nested lists, with null for an unknown number."""
 
 Known = Annotated[float, PlainValidator(_known), PlainSerializer(finite)]
-"""A number: in a document null if unknown."""
+"""A number. In a document an unknown number is null."""
 
 Ends = Annotated[
     tuple[float, float], PlainValidator(_ends), PlainSerializer(lambda ends: [*map(finite, ends)])
 ]
-"""The two ends of an interval: in a document null for an infinite end."""
+"""The two ends of an interval. In a document an infinite end is null."""
 
 _Inputs = Annotated[
     tuple[Variable, ...],
@@ -95,10 +94,10 @@ _DOCUMENT_TYPES = {Domain: _Inputs, Variable: _Target}
 
 
 class DocumentForm(Generic[ModelT]):
-    """The JSON document of a model that is a dataclass: its kind, and every field of the model.
+    """The JSON document of a model that is a dataclass, with the model's kind and all its fields.
 
-    `what` names the model in messages, with an article. `types` gives the types of fields that
-    differ in the document.
+    `what` is the name of the model in messages, with an article. `types` gives the types of fields
+    that have another type in the document.
     """
 
     def __init__(self, kind: str, model: type[ModelT], what: str, **types: Any) -> None:
@@ -128,10 +127,10 @@ class DocumentForm(Generic[ModelT]):
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of a document that `write` returned.
 
-        Raises InputError: the text is not such a document, or an option is outside its range. The
-        model's own checks may raise further errors.
+        Raises InputError: the text is not such a document, or an option is outside its range. Other
+        errors: the constructor of the model rejects the content.
         """
-        remedy = f"Give the JSON of {self._what} as it was written."
+        remedy = f"Give the JSON of {self._what} as pramana wrote it."
         document = read_json(self._form, text, self._what, remedy)
         return self._model(**{name: value for name, value in document if name != "kind"})
 
@@ -154,8 +153,8 @@ def write_json(document: Mapping[str, Any]) -> str:
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
     """Read a document of a form from JSON text.
 
-    `what` names the document in messages, with an article; `remedy` says where to get one. Raises
-    InputError: the text is not JSON, or a part of it is wrong.
+    `what` is the name of the document in messages, with an article. `remedy` is a sentence on where
+    to get such a document. Raises InputError: the text is not JSON, or a part of it is wrong.
     """
     try:
         return form.model_validate_json(text)
@@ -190,7 +189,7 @@ def _whole(text: str) -> int:
 
 
 def faults(error: ValidationError) -> str:
-    """Return the locations of faults in a document with reasons, without the faulty values."""
+    """Return text that locates faults of a document, with reasons but without faulty values."""
     errors: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
     lines = []
     for fault in errors:

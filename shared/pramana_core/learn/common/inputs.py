@@ -12,7 +12,7 @@ from pramana_core.marginals.counts import Codes
 
 
 def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: str) -> Domain:
-    """Return the inputs of a classifier: the named variables, by default all except the class.
+    """Return the inputs of a classifier: the variables `names`, or all except the class if None.
 
     Raises UnknownVariable: a name is not in the domain. OptionError: the names are empty, repeat a
     variable or include the class; `where` is the option's name.
@@ -30,7 +30,7 @@ def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: s
 
 
 def require_inputs(inputs: Domain, target: Variable) -> None:
-    """Raise DomainError if a model has no inputs, or if its inputs include the class."""
+    """Raise DomainError if there are no inputs, or if the class is among the inputs."""
     if not len(inputs) or target.name in inputs:
         raise DomainError(
             f"A model of {target.name!r} needs one or more other variables as inputs.",
@@ -41,19 +41,22 @@ def require_inputs(inputs: Domain, target: Variable) -> None:
 def record_columns(
     inputs: Domain, codes: Mapping[str, Codes], *, missing: bool = False
 ) -> tuple[Codes, ...]:
-    """Return the codes of n records, one n-vector per input; booleans become 0 and 1.
+    """Return the codes of n records, one vector of length n per input; booleans become 0 and 1.
 
     With `missing`, a code equal to the number of categories means a missing value, and inputs
-    without a column are missing in all records. Raises UnknownVariable: an input has no column;
-    with `missing`, no input has one. DomainError: a column is not of whole numbers, has another
-    length, or contains a code outside its variable.
+    without a column are missing in all records. Raises UnknownVariable: an input has no column; or,
+    with `missing`, no input has one. DomainError: a column does not contain whole numbers, has
+    another length, or contains a code outside its variable.
     """
     absent = [name for name in inputs.names if name not in codes]
     if absent and (not missing or len(absent) == len(inputs)):
         raise UnknownVariable(
             f"The records have no column {absent[0]!r}.",
             where=absent[0],
-            remedy=f"A prediction needs {'some of ' if missing else ''}{list(inputs.names)}.",
+            remedy=(
+                "A prediction needs columns for"
+                f" {'one or more of ' if missing else ''}{list(inputs.names)}."
+            ),
         )
     known = {
         v.name: _column(v, np.asarray(codes[v.name]), missing=missing)
@@ -75,8 +78,8 @@ def _column(variable: Variable, column: Codes, *, missing: bool) -> Codes:
         column = column.astype(np.uint8)
     if column.ndim != 1 or not np.issubdtype(column.dtype, np.integer):
         raise DomainError(
-            f"The codes of {variable.name!r} are a {column.ndim}-dimensional array of"
-            f" {column.dtype}.",
+            f"The codes of {variable.name!r} must be a vector of whole numbers, not a"
+            f" {column.ndim}-dimensional array of {column.dtype}.",
             where=variable.name,
             remedy="Give one whole number for each record.",
         )

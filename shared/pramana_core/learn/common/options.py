@@ -1,7 +1,7 @@
 """The options of every learner: frozen dataclasses whose types state their limits.
 
-Estimators, jobs, tasks of peers and `simulate` read the names, types, limits and defaults here. An
-option of the wrong type raises OptionError.
+Estimators, jobs, tasks of peers and `simulate` take the names, types, limits and defaults of
+options from this module. An option of the wrong type raises OptionError.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 
 Share = Annotated[float, Gt(0), Le(1)]
-"""A share above 0."""
+"""A share greater than 0 and at most 1."""
 
 InnerShare = Annotated[float, Gt(0), Lt(1)]
 Positive = Annotated[float, Gt(0), Le(10**12)]
 NotNegative = Annotated[float, Ge(0), Le(10**12)]
-"""Larger numbers could overflow and have no further effect."""
+"""A number of at least 0; above the limit, numbers could overflow without any further effect."""
 
 Seed = Annotated[int, Ge(0), Lt(1 << 53)]
-"""Below 2^53, because JSON readers may round larger integers."""
+"""A seed; it is below 2^53, because JSON readers may round larger integers."""
 
 _LONGEST = 40
-"""The maximum length of a value that a message quotes."""
+"""The maximum length of a value that is quoted in a message."""
 
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
@@ -82,7 +82,6 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
 
 
 def _require_type(value: Any, kind: Any, where: str) -> None:
-    """Check a value against a type that has no limits, such as a mapping."""
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
     parts = [part for part in _parts(kind) if part is not NoneType]
@@ -103,12 +102,12 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
 
 
 def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
-    """Reject options of a dataclass that differ from their default but have no effect.
+    """Reject options that have no effect under another option but differ from their default.
 
     Args:
         options: the dataclass.
-        choice, chosen: the name of the deciding option, and its value.
-        belongs: for each option, the values of the deciding option with which it has an effect.
+        choice, chosen: the name and the value of the deciding option.
+        belongs: for each option, the values of the deciding option that give the option effect.
 
     Raises:
         OptionError: an option has no effect.
@@ -127,7 +126,6 @@ def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[s
 
 
 def _given(value: Any) -> str:
-    """Return a value as a message quotes it: in full if short, else its type."""
     text = repr(value) if isinstance(value, str | int | float | None) else ""
     return text if 0 < len(text) <= _LONGEST else f"a {type(value).__name__}"
 
@@ -148,7 +146,7 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
 
 
 DEEPEST = 64
-"""The maximum depth of a tree; its JSON document is nested equally deep."""
+"""The maximum depth of a tree; the JSON document is nested as deeply as the tree."""
 
 
 @dataclass(frozen=True)
@@ -164,10 +162,10 @@ class TreeOptions:
             nodes are split while any split gains.
         least_records: the minimum information about the class in a node that is split, as a number
             of unrandomized records.
-        prune: undo splits that gain less than their description length.
+        prune: whether splits that gain less than their description length are undone.
         shrinkage: the typical Euclidean distance between a child's and its parent's class
-            probabilities, which is the scale of a heavy-tailed prior. Noisier probabilities move
-            further toward the parent's. None or 0 moves none.
+            probabilities, used as the scale of a heavy-tailed prior. Noisier probabilities move
+            further toward the parent's. With None or 0, probabilities do not move.
     """
 
     max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
@@ -194,7 +192,7 @@ Decisions = Literal["point", "controlled"]
 Against = Literal["records", "population"]
 
 MinimumConfidence = Annotated[float, Ge(0), Le(1)]
-"""The minimum confidence of a rule."""
+"""The minimum confidence of a rule, a share."""
 
 MINIMUM_CONFIDENCE = 0.8
 
@@ -206,10 +204,10 @@ class RuleOptions:
     Args:
         minimum_support: the minimum support, as a share of the records, above 0 and at most 1.
         max_length: the maximum number of items in an itemset, from 1 to 12.
-        decisions: how frequent itemsets are chosen (see `mining`).
+        decisions: how it is decided which itemsets are frequent (see `mining`).
         confidence: the confidence level of intervals and verdicts.
         false_discovery: the false discovery rate of `controlled` decisions.
-        against: whether errors are relative to the true `records` or to their `population`.
+        against: whether errors are relative to the true `records` or to the `population`.
     """
 
     minimum_support: Share
@@ -233,12 +231,12 @@ class BayesClassifierOptions:
 
     Args:
         model: the parents of an attribute in addition to the class. `naive-bayes` has none. `tan`
-            has at most one other attribute, along the tree with the largest conditional mutual
+            has at most one other attribute, in the tree with the largest conditional mutual
             information (Friedman, Geiger and Goldszmidt 1997, section 4). `auto` keeps those links
-            of the tree that gain more than their parameters cost under the noise of the reports
-            (AIC with that noise). If reports are randomized, `auto` also reduces the weight of the
-            attributes' evidence by their redundancy and its noise.
-        alpha: the pseudo-count of every cell, in records as uncertain as the reports.
+            of the tree that gain more than their parameters cost under the noise of the reports (an
+            AIC whose penalty includes that noise). If reports are randomized, `auto` also reduces
+            the weight of the attributes' evidence according to its redundancy and noise.
+        alpha: the pseudo-count of every cell, as a number of records as noisy as the reports.
     """
 
     model: BayesModel = "auto"
@@ -269,20 +267,20 @@ class LinearOptions:
             misclassified records, which the pocket algorithm minimizes (Ma 6.2).
         l2: the weight of the penalty. Half of `l2` times the sum of squared weights (of scaled
             columns, without the intercept) is added to the mean loss, which for least squares is
-            half the mean squared error. Not for the perceptron.
+            half the mean squared error. The perceptron has no penalty.
         encoding: the columns of a variable without numbers: `indicator` gives one column for each
             category except the first, `ordinal` one column with the numbers 1 .. K (as Ma does for
             the lenses).
         numeric: numbers for the categories, by variable; takes precedence over `encoding`.
-        basis: the data of the fit. `cells` uses the counts of all cells of the features and the
-            class (unbiased counts, with errors; the perceptron uses posterior sums). `network` uses
-            records drawn from a learned Bayesian network classifier, without errors. None uses
+        basis: the counts used for the fit. `cells` uses the counts of all cells of the features and
+            the class (unbiased counts, with errors; the perceptron uses posterior sums). `network`
+            uses records drawn from a learned Bayesian network classifier, without errors. None uses
             cells if reports contain all variables together and the cells are not too many.
         steps: the maximum number of perceptron updates for each plane.
         sample: the number of records drawn from a network.
-        keep: which perceptron weights are returned. `fewest-wrong` misclassifies the fewest records
-            and starts from least squares. `longest-run` (Ma 6.2) has the longest run of correct
-            draws and starts from 0.
+        keep: which weights the perceptron returns. `fewest-wrong` starts from least squares and
+            returns the weights that misclassify the fewest records. `longest-run` (Ma 6.2) starts
+            from 0 and returns the weights with the longest run of correctly classified draws.
     """
 
     loss: Loss = "logistic"
@@ -320,7 +318,7 @@ class ParameterOptions:
     """How the parameters of a network are learned.
 
     Args:
-        method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
+        method: maximum likelihood (`ml`), or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; only for `map`.
     """
 
@@ -395,14 +393,18 @@ class Search:
         require_limits(self)
         if self.order is not None and self.method != "auto":
             raise OptionError(
-                f"A search along an order is always K2, not {self.method}.",
+                f"The method {self.method!r} cannot be used with an order, which selects K2.",
                 where="method",
                 remedy="Leave out the order or the method.",
             )
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise OptionError("The order names a variable twice.", where="order")
         if self.order is None and not self.refine:
-            raise OptionError("A search without an order is always refined.", where="refine")
+            raise OptionError(
+                "refine=False requires an order, because a search"
+                " without an order is always refined.",
+                where="refine",
+            )
 
 
 @dataclass(frozen=True)
@@ -412,8 +414,8 @@ class RegressionOptions:
     Args:
         degree: the highest power of a numeric column; 1 fits straight lines.
         confidence: the confidence level of all intervals.
-        seed: selects the records left out together when the model is scored on records that were
-            not used to fit it.
+        seed: decides which records are left out together when the model is scored on records that
+            were not used to fit it.
     """
 
     degree: Annotated[int, Ge(1), Le(6)] = 1

@@ -1,4 +1,4 @@
-"""The worth of a model: figures with intervals, and a verdict in one sentence."""
+"""The worth of a model: measures with intervals, and a verdict in one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Figure:
-    """A number about a model, with its 95 % interval if known.
+    """A measure of a model's quality, with its 95 % interval if known.
 
     `unit` is `share`, `points` (a difference of shares), `number` or `p-value`.
     """
@@ -40,12 +40,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Worth:
-    """The worth of a model.
+    """An assessment of a model.
 
     Attributes:
         verdict: a sentence.
-        figures: the numbers behind the verdict, the most important first.
-        supposes: the assumptions of the intervals, in sentences; "" without assumptions.
+        figures: the measures on which the verdict rests, the most important first.
+        supposes: sentences on the assumptions behind the intervals; "" if nothing is assumed.
     """
 
     verdict: str
@@ -54,19 +54,20 @@ class Worth:
 
     @property
     def words(self) -> str:
-        """The verdict and the figures on one line."""
+        """The verdict and the measures on one line."""
         figures = "; ".join(f"{one.name} {one.words}" for one in self.figures)
         return f"{self.verdict.removesuffix('.')}: {figures}." if figures else self.verdict
 
     @property
     def short(self) -> str:
-        """The verdict as a clause, with the first figure."""
+        """The verdict without its full stop, and the first measure."""
         verdict = self.verdict[:1].lower() + self.verdict[1:].removesuffix(".")
         return verdict + "".join(f" ({one.name} {one.words})" for one in self.figures[:1])
 
 
 def compared(gain: tuple[float, float, float], other: str) -> str:
-    """Return a verdict on a gain in accuracy over another method; `gain` is value, low and high."""
+    """Return a verdict on a gain in accuracy over another method. `gain` has the value and the ends
+    of its interval."""
     _, low, high = gain
     least, most = sorted(abs(round(100 * end)) for end in (low, high))
     points = f"{least} to {most}" if least < most else f"{least}"

@@ -1,4 +1,4 @@
-"""The columns of a linear classifier over cells of its variables, and the counts of the cells."""
+"""The columns of a linear classifier over cells of its features, and the counts of the cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_VARIATION = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A list of cells: equally long code arrays, one per variable, and the variables' `shape`."""
+    """A list of cells, as equally long code arrays, one per variable; `shape` has the sizes."""
 
     columns: tuple[Codes, ...]
     shape: tuple[int, ...]
@@ -36,14 +36,14 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """The counts of each class in cells of the features; `counts` has shape (cells, classes)."""
+    """The counts of each class in each cell of the features, with shape (cells, classes)."""
 
     cells: Cells
     counts: Tensor
 
     @classmethod
     def of(cls, counts: Tensor) -> ClassCounts:
-        """Return the counts of a table over the features and, as the last axis, the class."""
+        """Return the counts of a table over the features with the class as its last axis."""
         shape, classes = counts.shape[:-1], counts.shape[-1]
         return cls(Cells.grid(shape), counts.reshape(-1, classes))
 
@@ -82,8 +82,8 @@ def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
 
     A variable with numbers has one column. Another variable has an indicator of each category
     except the first or, with the `ordinal` encoding, one column of 1 .. K. Raises UnknownVariable,
-    OptionError: numbers for a variable that is not a feature, not one finite number for each
-    category, or all numbers equal.
+    OptionError: numbers are given for a variable that is not a feature, are not one finite number
+    for each category, or are all equal.
     """
     for name, numbers in options.numeric.items():
         if name not in variables:
@@ -121,7 +121,7 @@ def _columns(variable: Variable, options: LinearOptions) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """An intercept and columns over cells of some variables, without a list of all cells.
+    """An intercept and columns over all cells of some variables, stored without listing the cells.
 
     `blocks` has the column values of each variable, (categories, columns). Each column depends on
     one variable, so sums of products of two columns need only pairs of variables.
@@ -131,7 +131,7 @@ class DesignMatrix:
 
     @classmethod
     def of(cls, variables: Domain, columns: Sequence[Column]) -> DesignMatrix:
-        """Return the design of columns, which are in the order of `variables`."""
+        """Return the design matrix of columns that are in the order of `variables`."""
         return cls(
             tuple(
                 np.array([c.values for c in columns if c.variable == v.name])
@@ -153,25 +153,25 @@ class DesignMatrix:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
-        """Return each category's term of the linear function, the intercept in the first block."""
+        """Return the term of each category in the linear function, the intercept in block 0."""
         parts = [block @ weights[p] for block, p in zip(self.blocks, self.places, strict=True)]
         parts[0] = parts[0] + weights[0]
         return parts
 
     def scores(self, cells: Cells, weights: Tensor) -> Tensor:
-        """Return the value of the linear function in each cell, shape (cells,)."""
+        """Return the value of the linear function in each of the given cells, shape (cells,)."""
         total: Tensor = np.zeros(len(cells.columns[0]))
         for column, part in zip(cells.columns, self.contributions(weights), strict=True):
             total += part[column]
         return total
 
     def rows(self, cells: Cells, at: slice | int = slice(None)) -> Tensor:
-        """Return the intercept's 1 and the columns of each cell, (size, cells) or (size,)."""
+        """Return the matrix rows, 1 and the columns, of cells: (size, cells) or (size,)."""
         parts = [b[c[at]].T for b, c in zip(self.blocks, cells.columns, strict=True)]
         return np.concatenate([np.ones((1, *parts[0].shape[1:])), *parts])
 
     def first(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum over cells of each value times the cell's row, shape (size,)."""
+        """Return the sum of each value times its cell's row of the matrix, shape (size,)."""
         parts = [
             block.T @ _summed(column, values, len(block))
             for block, column in zip(self.blocks, cells.columns, strict=True)
@@ -179,7 +179,7 @@ class DesignMatrix:
         return np.concatenate([[values.sum()], *parts])
 
     def second(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum over cells of each value times its row's outer product, (size, size)."""
+        """Return the sum of values times outer products of the cells' rows, (size, size)."""
         matrix = np.zeros((self.size, self.size))
         matrix[0] = matrix[:, 0] = self.first(cells, values)
         parts = list(zip(self.blocks, cells.columns, self.places, strict=True))
@@ -199,7 +199,7 @@ def _summed(codes: Codes | npt.NDArray[np.intp], values: Tensor, size: int) -> T
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Columns and their means; columns that vary are scaled to mean 0 and standard deviation 1."""
+    """Columns with their means; a column that varies is scaled to mean 0 and deviation 1."""
 
     columns: tuple[Column, ...]
     means: Tensor
@@ -232,7 +232,7 @@ class Scaling:
         return np.flatnonzero([column.deviation for column in self.columns])
 
     def design(self, variables: Domain) -> DesignMatrix:
-        """Return the design of the scaled columns."""
+        """Return the design matrix of the scaled columns."""
         scaled = []
         for column, mean in zip(self.columns, self.means, strict=True):
             if column.deviation:
@@ -242,7 +242,7 @@ class Scaling:
 
     @cached_property
     def back(self) -> Tensor:
-        """The matrix from scaled weights to weights of all columns in their own units."""
+        """The matrix from weights of scaled columns to weights of all columns in their units."""
         inverse = 1 / np.array([self.columns[place].deviation for place in self.kept])
         places = 1 + np.arange(len(self.kept))
         matrix = np.zeros((1 + len(self.columns), 1 + len(self.kept)))

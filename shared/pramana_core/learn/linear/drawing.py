@@ -19,16 +19,16 @@ _MARGIN = 0.05
 """Space beyond bars and intervals on an axis, as a share of its width."""
 
 _LONGEST = 36
-"""The maximum length of a title; the intercept is to its right."""
+"""The maximum length of a title; the intercept is written to its right."""
 
 _AROUND = 24
-"""Points on both sides of the heading."""
+"""The space on each side of the heading, in points."""
 
 
 def weights_chart(model: LinearClassifier) -> Chart:
-    """Return a picture of a classifier's weights, each times the standard deviation of its column.
+    """Return a picture of the weights, each multiplied by the standard deviation of its column.
 
-    Lines are 95 % intervals; a bar is pale if its interval contains 0.
+    Lines are 95 % intervals. A bar is pale if the interval of its weight contains 0.
     """
 
     def draw(axes: Sequence[Axes]) -> None:

@@ -1,4 +1,4 @@
-"""Learning a linear classifier from marginals (Ma 6; other losses: Ma 8 (a))."""
+"""Learning a linear classifier from marginals (Ma 6; for other losses, Ma 8 (a))."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, Tick, unwatched
 
 CELLS = 1 << 20
-"""The maximum number of cells of the features and the class in a table."""
+"""The maximum number of cells of a table over the features and the class."""
 
 EVIDENT = 2.0
 """A class certainly has records if its count exceeds this many standard errors."""
 
 EMPTY = 1e-9
-"""A class with less than this share of all records counts as empty: the rest is rounding."""
+"""A class with less than this share of all records counts as empty; the share is rounding."""
 
 NOISELESS = 1e-9
-"""Counts with a smaller variance per record come from records that were not randomized."""
+"""Counts whose variance per record is smaller come from records that were not randomized."""
 
 COLUMNS = 4096
-"""The maximum number of columns; the time for their errors grows with its cube."""
+"""The maximum number of columns; computing their errors takes time proportional to its cube."""
 
 
 def learn_linear(
@@ -53,17 +53,18 @@ def learn_linear(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LinearClassifier:
-    """Learn planes that separate the classes of a variable, each of several classes from the rest.
+    """Learn planes that separate the classes of a variable: one plane for two classes, otherwise
+    one for each class against the rest.
 
     Weights are in the columns' own units. The weights of a perceptron have length 1 for columns
     scaled to standard deviation 1. Columns that do not vary get weight 0. Classes whose records do
-    not stand out from the noise get no plane. The second of two classes is on the positive side.
+    not stand out from the noise get no plane. With two classes, the second is on the positive side.
 
     Raises:
         UnknownVariable, OptionError: see `inputs_of` and `columns_of`, or a seed outside its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
-            each other, classes are separated (logistic loss without l2), or noise leaves no
-            solution.
+            each other, a plane separates the classes perfectly (logistic loss without l2), or noise
+            leaves no solution.
         LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells.
     """
     options = options or LinearOptions()
@@ -131,7 +132,6 @@ class _Fitter:
 
     @cached_property
     def design(self) -> DesignMatrix:
-        """The scaled columns."""
         return self.scaling.design(self.inputs)
 
     @property
@@ -140,17 +140,14 @@ class _Fitter:
 
     @cached_property
     def unbiased(self) -> MarginalTable | None:
-        """The unbiased counts of all cells, class last; None if the reports do not give any."""
         return self.marginals.unbiased(self._names)
 
     @cached_property
     def table(self) -> MarginalTable:
-        """The raw counts of all cells, class last."""
         return self.unbiased or self.marginals.marginal(self._names)
 
     @cached_property
     def source(self) -> ClassCounts:
-        """The counts by class to which planes are fitted."""
         if self.basis == "network":
             return self._draw()
         if self.options.loss == "perceptron":
@@ -171,7 +168,8 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class, None if noise leaves none; `number` selects random draws."""
+        """Return the plane of a class, or None if noise leaves no solution. `number` selects the
+        random stream."""
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":
@@ -202,7 +200,6 @@ class _Fitter:
     def _in_own_units(
         self, positive: int, scaled: Tensor, covariances: tuple[Tensor, Tensor] | None
     ) -> Plane:
-        """Return the plane of scaled weights; a column that does not vary has no error."""
         back = self.scaling.back
         known = [0, *(1 + self.scaling.kept)]
         names = (INTERCEPT, *(column.name for column in self.scaling.columns))
@@ -225,7 +222,6 @@ def _planes(
     evident: Collection[int],
     on_plane: Callable[[int], None],
 ) -> tuple[Plane, ...]:
-    """Return the planes. Raises EstimationError if an evident class has no plane."""
     planes, failed = [], None
     for done, positive in enumerate(positives):
         plane = None
@@ -255,7 +251,6 @@ def _no_solution() -> EstimationError:
 
 
 def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], frozenset[int]]:
-    """Return the codes of classes with records, and the subset of them that needs a plane."""
     table = marginals.marginal([classes.name])
     counts, noise = table.counts, np.sqrt(table.variance(population=False))
     present = np.flatnonzero(counts > EMPTY * marginals.records).tolist()
@@ -278,7 +273,10 @@ def _notes(fitter: _Fitter, planes: Sequence[Plane]) -> tuple[str, ...]:
     parted = {plane.positive for plane in planes}
     absent = [name for name in fitter.target.categories if len(planes) > 1 and name not in parted]
     if absent:
-        notes.append(f"Classes with too few records, never predicted: {', '.join(absent)}.")
+        notes.append(
+            "Classes that are never predicted, because they have too few records:"
+            f" {', '.join(absent)}."
+        )
     if fitter.basis == "network":
         notes.append(
             f"Fitted to {fitter.options.sample} records drawn from a Bayesian network classifier"

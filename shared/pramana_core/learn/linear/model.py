@@ -28,7 +28,7 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in its column's unit, with errors against the population and given the records."""
+    """A weight in the unit of its column, with errors against the population and the records."""
 
     column: str
     estimate: float
@@ -45,7 +45,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Plane:
-    """A linear function: the class on its positive side, and its weights, intercept first."""
+    """A linear function, with the class on its positive side, and weights, intercept first."""
 
     positive: str
     weights: tuple[Weight, ...]
@@ -58,18 +58,19 @@ class Plane:
 
 @dataclass(frozen=True)
 class LinearClassifier:
-    """Predicts a class by the side of a plane or, for several classes, by the highest score.
+    """A `Predictor` that chooses the class by the side of a plane or, for several, the highest
+    score.
 
     Attributes:
         inputs, target: the variables used for predictions, and the class.
         columns: the numbers assigned to categories; a plane has a weight for each column.
-        planes: one plane for two classes, else one for each class against all others. Classes
+        planes: one plane for two classes, otherwise one for each class against all others. Classes
             without a plane are never predicted.
         options, records: the options of the fit, and the number of records.
-        basis: the data of the fit: the counts of all `cells`, or `sampled` records from a
-            `network`.
+        basis: `cells` if the counts of all cells were used for the fit, `network` if `sampled`
+            records drawn from a network were.
         seed: the seed of the draws.
-        notes: sentences for readers of the weights.
+        notes: remarks, one sentence each, for readers of the weights.
 
     Raises DomainError, UnknownVariable, UnknownCategory: planes or columns do not fit the
     variables, or weights make a score overflow.
@@ -129,18 +130,17 @@ class LinearClassifier:
                     )
 
     def _largest(self, plane: Plane) -> float:
-        """Return an upper bound of a plane's absolute scores, which is their rounding scale."""
         parts = self.design.contributions(plane.vector)
         return sum(float(np.abs(part).max()) for part in parts)
 
     @cached_property
     def design(self) -> DesignMatrix:
-        """The columns in their own units."""
+        """The design matrix of the columns in their own units."""
         return DesignMatrix.of(self.inputs, self.columns)
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs: predictions depend on all of them."""
+        """The inputs, because predictions depend on all of them."""
         return self.inputs.names
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
@@ -149,7 +149,7 @@ class LinearClassifier:
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of the highest score of each of n records; the first of ties."""
+        """Return the class codes of n records, by the highest score and, in a tie, the first."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
@@ -184,7 +184,7 @@ DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classif
 
 
 def weights_csv(model: LinearClassifier) -> str:
-    """Return CSV with a row for each weight of each plane; unknown errors and ends are empty."""
+    """Return the weights as CSV, one row per weight and plane; an unknown error or end is empty."""
     header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
     rows = (
         [

@@ -1,9 +1,9 @@
 """The pocket algorithm on expected counts (Ma 6.2).
 
-Ma draws reports and cells. Here the sum over the reports is taken first, so the samples are cells,
-weighted by their expected counts. Only a misclassified draw changes the weights, and the run of
-correct draws before it is geometric. The paper keeps the weights with the longest run; the default
-keeps the weights with the fewest errors.
+Ma's algorithm draws reports and then cells. This module first sums over the reports, so it draws
+cells with weights that are their expected counts. Only a misclassified draw changes the weights, so
+the length of the run of correct draws before it is geometric. The paper keeps the weights with the
+longest run; the default here keeps the weights with the fewest errors.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ def pocket(
     tick: Tick,
     keep: Keep = "fewest-wrong",
 ) -> Tensor:
-    """Return the weights that are kept, (size,); without the intercept they have length 1 or 0.
+    """Return the kept weights, (size,), scaled so that the weights without the intercept have
+    length 1 (or 0).
 
-    `design` has scaled columns. `source` has counts by class, none negative. `start` are the first
+    `design` has scaled columns. `source` has nonnegative counts by class. `start` are the initial
     weights, and `steps` is the maximum number of updates. For `keep` see `LinearOptions`.
     """
     ones = source.of_class(positive)

@@ -1,11 +1,11 @@
-"""Weights that minimize squared error or logistic loss on counts, with their errors.
+"""Weights that minimize squared error or logistic loss on counts, with the errors of the weights.
 
 Both losses lead to an equation that is linear in the counts T of cells x and classes k,
 
     sum T(x, k) (y_k - f(w'z)) z = N l2 w,
 
 where z are the columns. Squared error has f(s) = s and y = -1, +1; logistic loss has logistic f and
-y = 0, 1. The equation is unbiased if the counts are (Ma 4.2, 8). Errors are from the sandwich
+y = 0, 1. The equation is unbiased if the counts are (Ma 4.2, 8). Errors come from the sandwich
 estimator (White's HC0).
 """
 
@@ -26,10 +26,10 @@ from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Tick
 
 SCORE_NUMBERS = 1 << 24
-"""The maximum number of cells times weights for which errors are computed."""
+"""The maximum product of cells and weights for which errors are computed."""
 
 SINGULAR = 1e-9
-"""Scaled columns are dependent if their moment matrix per record has a smaller eigenvalue."""
+"""Scaled columns are dependent if their moment matrix per record has an eigenvalue below this."""
 
 _SEPARATED = 1e-10
 _TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
@@ -37,7 +37,7 @@ _TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Scaled weights, intercept first, and minus the derivative of their equation, (size, size)."""
+    """Scaled weights, intercept first, and the negative slope of their equation, (size, size)."""
 
     weights: Tensor
     slope: Tensor
@@ -46,7 +46,7 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return the least-squares fit to targets +1 of a class, else -1; None without a solution."""
+    """Return the least-squares fit to targets +1 for a class and -1 for others, or None."""
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
     if not definite(slope / records):
@@ -60,9 +60,9 @@ def logistic(
 ) -> Solution | None:
     """Return the maximum-likelihood weights of a class against all others, by Newton's method.
 
-    None if the moment matrix is not positive definite, or negative counts leave no solution. If no
-    count is negative, raises EstimationError: columns separate the classes. NotConverged: the
-    iteration limit is reached.
+    Return None if the moment matrix is not positive definite, or if negative counts leave no
+    solution. Raises EstimationError: no count is negative, and the columns separate the classes.
+    NotConverged: the iteration limit is reached.
     """
     cells, totals = source.cells, source.totals
     records, ones = totals.sum(), source.of_class(positive)
@@ -104,8 +104,8 @@ def weight_covariances(
 ) -> tuple[Tensor, Tensor] | None:
     """Return the covariances of scaled weights, against the population and given the records.
 
-    `table` has raw counts, class last; `solution` has the weights and the slope of their equation.
-    Both results are (size, size); None if the table is too large.
+    `table` has raw counts, class last. Both results are (size, size). Return None if the table is
+    too large.
     """
     if design.size * table.counts.size > SCORE_NUMBERS:
         return None
@@ -127,7 +127,7 @@ def weight_covariances(
 
 
 def require_independent(design: DesignMatrix, source: ClassCounts, l2: float) -> None:
-    """Raise EstimationError if columns over nonnegative counts depend on each other."""
+    """Raise EstimationError if columns depend on each other over nonnegative counts."""
     second = design.second(source.cells, source.totals) / source.totals.sum()
     if not definite(second + penalty(design.size, l2)):
         raise EstimationError(
@@ -150,7 +150,6 @@ def _newton(slope: Tensor, gradient: Tensor, *, valid: bool) -> Tensor | None:
 def _length(
     loss: Callable[[Tensor], float], weights: Tensor, step: Tensor, decrement: float
 ) -> float:
-    """Return the fraction of a Newton step that lowers the loss enough."""
     if decrement < _ROUNDED:
         return 1.0
     before, length = loss(weights), 1.0
@@ -162,12 +161,12 @@ def _length(
 
 
 def penalty(size: int, l2: float) -> Tensor:
-    """Return the second derivative of the penalty per record, (size, size)."""
+    """Return the second derivative of the l2 penalty per record, (size, size)."""
     return np.diag([0.0, *[l2] * (size - 1)])
 
 
 def definite(matrix: Tensor) -> bool:
-    """Return whether a matrix per record is finite and positive definite, up to rounding."""
+    """Return whether a per-record matrix is finite and positive definite, up to rounding."""
     return bool(np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > SINGULAR)
 
 

@@ -1,5 +1,5 @@
 """Bayesian networks: structures, parameters with errors, inference, samples and documents.
 
-Structure learning is here; `pramana_core.estimation.evidence` computes the likelihoods of its
-scores. Callers write the files.
+Structure learning is in this package; `pramana_core.estimation.evidence` computes the likelihoods
+that its scores use. This package makes documents but writes no files.
 """

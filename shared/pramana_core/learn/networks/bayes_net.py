@@ -1,7 +1,7 @@
 """Parameters of a Bayesian network with a known structure, with standard errors (Ma 5.3, 5.4).
 
-theta_ijk is the ratio of estimated counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) /
-(alpha_ij + N_ij). Its error includes the joint error of numerator and denominator.
+The parameter theta_ijk is N_ijk / N_ij, a ratio of estimated counts, or with a Dirichlet prior
+(alpha + N_ijk) / (alpha_ij + N_ij). Its error is the joint error of both counts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9
-"""A margin below this share of the records counts as zero."""
+"""A count of a parents' configuration below this share of the records is treated as zero."""
 
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter with its errors; see `LearnedFamily`."""
+    """One parameter with its errors; the fields are explained at `LearnedFamily`."""
 
     node: str
     value: str
@@ -48,10 +48,10 @@ class LearnedFamily:
     """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
 
     Attributes:
-        estimate: the raw ratio, which may be outside [0, 1]; NaN without positive count of parents.
+        estimate: the raw ratio, perhaps outside [0, 1]; NaN if the parents' count is not positive.
         probability: the distribution nearest to each row; uniform if the estimate is NaN.
         se, se_records: standard errors against the population and given the records, or NaN.
-        low, high: the 95 % interval against the population, within [0, 1], without a prior.
+        low, high: the 95 % interval against the population, within [0, 1]; it ignores the prior.
 
     Raises DomainError: arrays have different shapes.
     """
@@ -83,7 +83,7 @@ class LearnedBayesNet:
     families: tuple[LearnedFamily, ...]
 
     def parameters(self) -> Iterator[Parameter]:
-        """Yield every parameter, node by node; values vary slowest, the last parent fastest."""
+        """Yield all parameters, node by node; the node's value varies slowest."""
         for family in self.families:
             node = self.domain[family.node]
             parents = self.domain.project(family.parents)
@@ -104,7 +104,7 @@ class LearnedBayesNet:
                     )
 
     def network(self) -> BayesNet:
-        """Return the network of the projected probabilities."""
+        """Return the network with the projected probabilities."""
         return BayesNet(self.domain, self.structure, {f.node: f.probability for f in self.families})
 
 
@@ -119,7 +119,7 @@ def learn_parameters(
     """Learn all parameters of a network with a known structure from exact or estimated counts.
 
     For `method` and `alpha` see `ParameterOptions`. `on_node` is called with the number of nodes
-    done and in total. Raises OptionError; UnknownVariable, EstimationError: see the marginals.
+    done and in total. Raises OptionError. UnknownVariable, EstimationError: see the marginals.
     """
     options = ParameterOptions(method, alpha)
     prior = options.alpha if options.method == "map" else 0.0
@@ -137,7 +137,8 @@ def learn_parameters(
 def learn_family(
     table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
-    """Return a node's parameters from its table (parents..., node), with a Dirichlet `prior`."""
+    """Return the parameters of a node from its table with axes (parents..., node). `prior` is the
+    pseudo-count of a Dirichlet prior."""
     cell = table.counts
     margin = cell.sum(axis=-1, keepdims=True)
     weight = margin + prior * cell.shape[-1]

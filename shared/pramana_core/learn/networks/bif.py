@@ -1,7 +1,7 @@
 """Bayesian networks in the Bayesian Interchange Format (BIF 0.15), written and read.
 
-BIF allows only words. In other labels each disallowed character is written as `_xHEX_` (its Unicode
-code point); reading restores it.
+A label in BIF must be a word. In other labels, each character that BIF does not allow is written as
+`_xHEX_`, where HEX is its Unicode code point. Reading restores the character.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COMMENT = re.compile(r'("[^"]*")|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 
 _Rows = dict[str | tuple[str, ...], list[float]]
-"""The rows of a node's table, keyed by its parents' categories, `table` or `default`."""
+"""The rows of a node's table; a key is the parents' categories, `table` or `default`."""
 
 
 def write_bif(network: BayesNet, name: str) -> str:
@@ -67,7 +67,7 @@ def read_bif(text: str) -> BayesNet:
 
     Rows may be in any order; a row whose numbers sum to 1 within 0.01 is scaled to sum 1. Raises
     InputError: the text is not BIF, repeats a name, or has a table with missing or extra rows.
-    ChannelError, StructureError, DomainError: a row is not a distribution, or the text does not
+    ChannelError: a row is not a distribution. StructureError, DomainError: the text does not
     describe a network.
     """
     plain = _COMMENT.sub(lambda match: match[1] or " ", text)
@@ -165,7 +165,6 @@ def _rows(tokens: Iterator[str], node: str) -> _Rows:
 
 
 def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
-    """Return a node's table from its rows; the default row replaces missing rows."""
     parents, size = domain.project(names), domain[node].size
     if "table" in rows:
         # In `table` the node's value varies slowest, then the parents in order.
@@ -191,7 +190,6 @@ def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
 
 
 def _scaled(table: Tensor, node: str) -> Tensor:
-    """Return a table with rows scaled to sum 1. Raises ChannelError."""
     total = table.sum(axis=-1, keepdims=True)
     if not (table.min() >= 0 and np.abs(total - 1).max() <= _PRINTED_ROUNDING):
         raise ChannelError(

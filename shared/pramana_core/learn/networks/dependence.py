@@ -1,7 +1,7 @@
-"""The dependence of two variables, in terms of uncorrelated functions of each.
+"""The dependence of two variables, as coefficients of uncorrelated functions of each variable.
 
-The table of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)), where f_k and g_l have mean 0 and
-variance 1. Independence is b = 0. Along a chain u - w - v the matrices multiply: b_uv = b_uw b_wv.
+The joint distribution of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)), where f_k and g_l
+have mean 0 and variance 1. Independence is b = 0. Along a chain, b_uv = b_uw b_wv.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pramana_core.errors import EstimationError, SingularChannel
 from pramana_core.marginals.counts import Marginals, Tensor
 
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 61)])
-"""The candidate variances of the coefficients; 0 is independence."""
+"""The candidates for the variance of the coefficients; 0 means independence."""
 
 _FITTING = 50
 _LEAST = 1e-12
 
 _FLAT = 0.05
-"""The minimum eigenvalue of a correlation matrix that noise may have made indefinite."""
+"""The minimum eigenvalue of a correlation matrix; noise may make lower ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Estimated coefficients, as a vector, to test the hypothesis that they are all 0.
+    """Estimated coefficients as a vector, for tests of the hypothesis that all of them are 0.
 
-    `covariance` is against the population; each variance is at least 1 / `records`.
+    `covariance` is against the population, so each variance is at least 1 / `records`.
     """
 
     values: Tensor
@@ -41,7 +41,6 @@ class Coefficients:
 
     @cached_property
     def _axes(self) -> tuple[Tensor, Tensor]:
-        """The variances and axes of uncorrelated combinations of the coefficients."""
         spread, turn = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
         return np.maximum(spread, 1 / self.records), turn
 
@@ -54,13 +53,13 @@ class Coefficients:
 
     @property
     def omnibus(self) -> float:
-        """The chi-square statistic of the null hypothesis."""
+        """The chi-square statistic for the hypothesis that all coefficients are 0."""
         variances, turn = self._axes
         return float(np.sum(np.square(turn.T @ self.values) / variances))
 
     @property
     def gain(self) -> float:
-        """The logarithm of the evidence against the null hypothesis, at least 0, in nats."""
+        """The log evidence against "all coefficients are 0", in nats, at least 0."""
         return float(self._gains(self.values[None])[0])
 
     @property
@@ -69,13 +68,13 @@ class Coefficients:
         return max(1.0, float(np.trace(self.covariance)) * self.records / len(self.values))
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the gain in bootstrap samples, (draws,), which are the same on every processor."""
+        """Return the gains in bootstrap samples, (draws,), equal on every processor."""
         variances, turn = self._axes
         noise = rng.standard_normal((draws, len(variances)))
         return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
 
     def _gains(self, values: Tensor) -> Tensor:
-        """Return the maximized log-likelihood ratio of normal coefficients against zero ones."""
+        """Return the maximized log-likelihood ratio of normal coefficients against zeros."""
         variances, turn = self._axes
         squares = np.square(values @ turn)
         logs = []
@@ -89,13 +88,14 @@ class Coefficients:
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The dependence of a pair.
+    """The dependence of a pair of variables.
 
     Attributes:
-        matrix: the coefficients, with one row per function of the first variable.
-        covariance: the covariance of the flattened coefficients, against the population.
+        matrix: the coefficients, with a row for each function of the first variable and a column
+            for each of the second.
+        covariance: the covariance of the coefficients in row order, against the population.
         records: N.
-        kept: the share of the coefficients after shrinkage to independence (James and Stein).
+        kept: the factor for the coefficients that shrinks them to independence (James and Stein).
         information: the mutual information of the shrunk table, in nats.
     """
 
@@ -107,12 +107,12 @@ class Dependence:
 
     @cached_property
     def independence(self) -> Coefficients:
-        """The coefficients, for the hypothesis of independence."""
+        """The coefficients in the form for testing the hypothesis of independence."""
         return Coefficients(self.matrix.ravel(), self.covariance, self.records)
 
     @property
     def transposed(self) -> Dependence:
-        """The dependence of the pair with its variables exchanged."""
+        """The dependence with the two variables exchanged."""
         rows, columns = self.matrix.shape
         order = np.arange(rows * columns).reshape(rows, columns).T.ravel()
         covariance = self.covariance[np.ix_(order, order)]
@@ -121,7 +121,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class Dependences:
-    """The dependences of all pairs of some variables, each estimated once."""
+    """The dependences of all pairs of some variables; each is estimated only once."""
 
     marginals: Marginals
     _singles: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
@@ -136,10 +136,11 @@ class Dependences:
         return self._pairs[first, second]
 
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
-        """Return the dependence of a pair that `middles` do not explain; None if not estimable.
+        """Return the part of a pair's dependence that `middles` do not explain, or None.
 
-        The explained part is that of the best linear predictors from the middles' functions. The
-        errors of different pairs are assumed independent.
+        The explained part is the dependence between the best linear predictors from the functions
+        of `middles`. Errors of different pairs are assumed independent. None means that a pair is
+        not estimable.
         """
         whole = self.of(first, second)
         left = [self.of(first, middle) for middle in middles]
@@ -166,7 +167,6 @@ class Dependences:
         return Coefficients(values, covariance, whole.records)
 
     def _inverse(self, names: Sequence[str]) -> Tensor | None:
-        """Return the inverse correlation matrix of the functions of some variables."""
         widths = [self._single(name)[1].shape[1] for name in names]
         ends = np.cumsum([0, *widths])
         matrix = np.eye(int(ends[-1]))
@@ -182,7 +182,7 @@ class Dependences:
         return inverse
 
     def _single(self, name: str) -> tuple[Tensor, Tensor]:
-        """Return a variable's distribution and its functions, categories x functions."""
+        """Return the distribution of a variable and its functions, as (categories, functions)."""
         if name not in self._singles:
             counts = np.maximum(self.marginals.marginal([name]).counts, 0.5)
             law = counts / counts.sum()
@@ -215,7 +215,7 @@ class Dependences:
 
 
 def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:
-    """Return the mutual information of a table p q r after fitting it to its margins p and q."""
+    """Return the mutual information of a table p q r once it is fitted to the margins p and q."""
     plain = np.multiply.outer(law, other)
     table = plain * np.maximum(ratio, _LEAST)
     if ratio.min() < 0:

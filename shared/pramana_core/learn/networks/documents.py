@@ -1,6 +1,6 @@
 """Bayesian networks as JSON: nodes with their parents, links, and a list of parameters.
 
-The miner's models, sessions of peers and saved estimators use this form.
+The miner's models, sessions between owners and saved estimators use this form.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NUMBERS = ("probability", "estimate", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True)
 class NetworkDocument:
-    """A network's parameters, and its links if they were learned."""
+    """A network's parameters and, if its structure was learned, the links."""
 
     learned: LearnedBayesNet
     links: tuple[LearnedLink, ...] = ()
 
     @cached_property
     def network(self) -> BayesNet:
-        """The network with the learned probabilities."""
+        """The network with the learned probabilities of its nodes."""
         return self.learned.network()
 
     @property
@@ -44,7 +44,7 @@ class NetworkDocument:
 
 
 def given_network(network: BayesNet) -> LearnedBayesNet:
-    """Return a network that was not learned as a learned network without errors."""
+    """Return a given network in the form of a learned network, with errors of 0."""
     families = []
     for node, parents in network.structure.families:
         table = network.tables[node]
@@ -107,15 +107,15 @@ class _Document(_Part):
 def network_of_json(body: object) -> NetworkDocument:
     """Read a network from the JSON data of `network_json`, ignoring unknown fields.
 
-    Raises InputError: the data are not such a document, or lack parameters. StructureError,
-    DomainError, ChannelError: the document does not describe a network.
+    Raises InputError: the data are not such a document, or parameters are missing. StructureError,
+    DomainError, ChannelError: the content does not describe a network.
     """
     try:
         document = _Document.model_validate(body)
     except ValidationError as error:
         raise InputError(
             f"The text is not a Bayesian network in JSON: {faults(error)}.",
-            remedy="Give a network from a session of peers or from the miner.",
+            remedy="Give the JSON of a network from a session between owners, or from the miner.",
         ) from None
     nodes = document.nodes
     domain = Domain(tuple(Variable(n.name, n.categories, n.representatives) for n in nodes))
@@ -133,7 +133,7 @@ def network_of_json(body: object) -> NetworkDocument:
             arrays[parameter.node][place, *cell] = np.nan if number is None else number
     for node, own in arrays.items():
         if np.isnan(own[0]).any():
-            raise InputError(f"The network lacks parameters of node {node!r}.", where=node)
+            raise InputError(f"Not all parameters of node {node!r} are in the network.", where=node)
     families = tuple(
         LearnedFamily(node, parents, **dict(zip(_NUMBERS, arrays[node], strict=True)))
         for node, parents in structure.families
@@ -157,7 +157,6 @@ def _cell(parameter: Parameter, domain: Domain, structure: Structure) -> tuple[i
 
 
 def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]:
-    """Return the learned links; links of a given structure have no gain and are omitted."""
     links = []
     for link in document.links:
         if (link.parent, link.child) not in structure.links:

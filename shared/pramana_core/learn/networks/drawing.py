@@ -1,7 +1,8 @@
 """Pictures of network structures, drawn in layers from parents to children.
 
-The layout is Sugiyama's, computed by grandalf; links that skip layers pass through invisible
-stations. Connected parts are drawn next to each other, followed by columns of nodes without links.
+The layout is Sugiyama's and is computed by grandalf. A link that skips layers passes through an
+invisible point in each skipped layer. Columns of nodes without links follow the connected
+components.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _GAP_X, _GAP_Y, _HEIGHT, _MARGIN = 34.0, 64.0, 34.0, 16.0
 _SWEEPS, _STATION = 4, 10.0
 _PLAIN_WIDTH, _WIDTHS, _OPACITIES = 1.4, (0.8, 2.8), (0.4, 1.0)
 _CERTAIN = 0.995
-"""A confidence of at least this value rounds to 100 % and is not written."""
+"""A confidence of at least this value would be written as 100 %, so it is not written."""
 
 _Link = tuple[str, str]
 
@@ -43,7 +44,7 @@ _UNLINKED = "#9aa0a6"
 
 @dataclass(frozen=True)
 class _Layout:
-    """Centres of nodes and of the stations of links, in a frame from (0, 0) to (width, height)."""
+    """The centres of nodes and the points of links, between (0, 0) and (width, height)."""
 
     places: Mapping[str, Point]
     lines: Mapping[_Link, list[Point]]
@@ -51,13 +52,11 @@ class _Layout:
     height: float
 
     def moved(self, x: float, y: float) -> _Layout:
-        """Return the layout moved to the right and down."""
         places = {node: (x + x0, y + y0) for node, (x0, y0) in self.places.items()}
         lines = {link: [(x + x0, y + y0) for x0, y0 in line] for link, line in self.lines.items()}
         return _Layout(places, lines, x + self.width, y + self.height)
 
     def followed_by(self, right: _Layout) -> _Layout:
-        """Return a layout with `right` to the right of this one."""
         start = self.width + (_GAP_X if self.places and right.places else 0.0)
         right = right.moved(start, 0.0)
         height = max(self.height, right.height)
@@ -74,8 +73,9 @@ def draw_structure(
 ) -> Layout:
     """Return a picture of a structure.
 
-    Each group of nodes has a colour, shown in a legend. The lower the `confidence` of a link,
-    (parent, child), the thinner its line; below 100 % it is written. `title` is for screen readers.
+    Each group of nodes has a colour, which a legend explains. The lower the `confidence` of a link
+    (parent, child), the thinner its line; confidences below 100 % are written. Screen readers read
+    `title`.
     """
     known, groups = confidence or {}, groups or {}
     layout = _laid_out(structure).moved(_MARGIN, _MARGIN)
@@ -117,7 +117,6 @@ def _laid_out(structure: Structure) -> _Layout:
 
 
 def _parts(structure: Structure) -> list[list[str]]:
-    """Return the connected parts of a structure, with nodes in the order of the structure."""
     part = {node: {node} for node in structure.nodes}
     for parent, child in structure.links:
         if part[parent] is not part[child]:
@@ -129,7 +128,6 @@ def _parts(structure: Structure) -> list[list[str]]:
 
 
 def _columns(nodes: list[str], height: float) -> _Layout:
-    """Return nodes arranged in columns that fill a height."""
     fitting = round((height + _GAP_Y) / (_HEIGHT + _GAP_Y))
     rows = max(fitting, math.ceil(math.sqrt(len(nodes))))
     layout = _Layout({}, {}, 0.0, 0.0)
@@ -141,11 +139,11 @@ def _columns(nodes: list[str], height: float) -> _Layout:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""grandalf numbers vertices in class attributes, so parallel threads would mix their layouts."""
+"""A lock, because grandalf counts vertices in class attributes, which all threads share."""
 
 
 class _View:
-    """The size and position of a vertex, as grandalf expects them."""
+    """The size and position of a vertex, with the names that grandalf expects."""
 
     def __init__(self, width: float) -> None:
         self.w, self.h, self.xy = width, _HEIGHT, (0.0, 0.0)
@@ -195,7 +193,6 @@ def _link(link: _Link, line: list[Point], confidence: float | None) -> Group:
 
 
 def _percent(line: list[Point], confidence: float | None) -> Shape:
-    """Return a link's confidence as text in the middle of its last section."""
     if confidence is None or confidence >= _CERTAIN:
         return ()
     (x0, y0), (x1, y1) = _points(line)[-2:]
@@ -210,7 +207,6 @@ def _points(line: list[Point]) -> list[Point]:
 
 
 def _curve(points: list[Point], width: float) -> Line:
-    """Return a curve through the points, vertical at both ends."""
     steps = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
     # At a station the slope is the harmonic mean of the slopes on both sides if their signs agree,
     # else vertical, so that the curve does not overshoot its stations.

@@ -15,11 +15,11 @@ from pramana_core.progress import Progress
 Nodes = frozenset[str]
 
 MOST_NEIGHBOURS = 6
-"""The maximum number of undirected links whose subsets a step directs."""
+"""The maximum number of undirected neighbours whose subsets are tried in one step."""
 
 
 def adjacency(nodes: Iterable[str], links: Iterable[tuple[str, str]]) -> dict[str, Nodes]:
-    """Return the neighbours of each node."""
+    """Return the neighbours of each node, in links of either direction."""
     around: dict[str, Nodes] = dict.fromkeys(nodes, frozenset())
     for first, second in links:
         around[first] |= {second}
@@ -29,14 +29,14 @@ def adjacency(nodes: Iterable[str], links: Iterable[tuple[str, str]]) -> dict[st
 
 @dataclass(frozen=True)
 class CPDAG:
-    """A partially directed graph: the parents and undirected neighbours of every node."""
+    """A class of equivalent structures: the parents and the undirected neighbours of every node."""
 
     parents: dict[str, Nodes]
     neighbours: dict[str, Nodes]
 
     @classmethod
     def of(cls, parents: dict[str, Nodes]) -> CPDAG:
-        """Return the class of a structure, by colliders and rules 1 to 3 of Meek (1995)."""
+        """Return the class of a structure: its colliders, then rules 1 to 3 of Meek (1995)."""
         linked = adjacency(parents, ((p, c) for c, given in parents.items() for p in given))
         directed: dict[str, set[str]] = {
             child: {
@@ -60,14 +60,12 @@ class CPDAG:
         )
 
     def adjacent(self, node: str) -> Nodes:
-        """Return all nodes linked with a node."""
+        """Return all nodes that have a link with a node."""
         children = {child for child, given in self.parents.items() if node in given}
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return a member structure (Dor and Tarsi 1992). Raises StructureError: the class is
-        empty.
-        """
+        """Return a structure of the class (Dor and Tarsi 1992), or raise StructureError."""
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
         adjacent = {node: set(self.adjacent(node)) for node in parents}
@@ -97,7 +95,7 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """An inserted or deleted link, the child's other parents (`given`), and the `turned` links."""
+    """A link to insert or delete, with the child's other parents `given` and the links `turned`."""
 
     kind: Literal["insert", "delete"]
     parent: str
@@ -106,14 +104,15 @@ class LinkChange:
     given: Nodes
 
     def apply(self, cpdag: CPDAG) -> CPDAG:
-        """Return the graph after the change, whose members are all in one class."""
+        """Return the class that contains the structures after the change."""
         if self.kind == "insert":
             return _directed(cpdag, self.child, self.turned | {self.parent})
         return _without(cpdag, self.child, self.parent, self.turned)
 
 
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
-    """Insert links while that gains, then delete links; at most `limit` parents per variable."""
+    """Insert links while the score rises, then delete links while it rises. A variable gets at most
+    `limit` parents."""
     for changes in (insertions, deletions):
         rejected: set[LinkChange] = set()
         while True:
@@ -231,7 +230,6 @@ def _compelled(
     free: set[tuple[str, str]],
     linked: dict[str, Nodes],
 ) -> bool:
-    """Return whether the directed links determine the direction of a link."""
     parent, child = link
     if any(other not in linked[child] for other in directed[parent]):
         return True  # else other -> parent <- child would be new

@@ -1,6 +1,6 @@
-"""Gains of moves, known by bounds that can be sharpened, and the choice of the largest gain.
+"""Gains of moves that are known only between bounds, and the choice of the largest gain.
 
-Gains that differ by less than `LEAST_GAIN` count as equal, because maxima depend on the processor.
+The bounds can be sharpened. Gains that differ by less than `LEAST_GAIN` count as equal.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Final, Protocol, TypeVar
 from pramana_core.ties import TIE, first_largest
 
 LEAST_GAIN: Final = 1e-3
-"""Smaller gains, in nats, may come from maximization and rounding, and count as zero."""
+"""Smaller gains, in nats, count as zero, because maximization or rounding may cause them."""
 
 _SCALE = LEAST_GAIN / TIE
-"""The size of gains, in nats, above which their rounding exceeds `LEAST_GAIN`."""
+"""At gains above this size, in nats, rounding exceeds `LEAST_GAIN`."""
 
 ChoiceT = TypeVar("ChoiceT")
 
 
 class Gain(Protocol):
-    """The gain of a move, in nats, known to be between two bounds."""
+    """The gain of a move in nats, known to be between two bounds."""
 
     @property
     def upper(self) -> float:
-        """The upper bound."""
+        """The upper bound of the gain."""
 
     @property
     def lower(self) -> float:
-        """The lower bound."""
+        """The lower bound of the gain."""
 
     def sharpen(self) -> None:
-        """Bring the bounds closer at some cost; after enough calls they are equal."""
+        """Bring the bounds closer together; after sufficiently many calls they are equal."""
 
 
 def value_of(gain: Gain) -> float:
-    """Return the exact value of a gain."""
+    """Return the exact value of a gain, by sharpening its bounds until they are equal."""
     while gain.lower < gain.upper:
         gain.sharpen()
     return gain.upper
@@ -45,38 +45,38 @@ def value_of(gain: Gain) -> float:
 
 @dataclass(frozen=True)
 class FixedGain:
-    """A known gain."""
+    """A gain whose value is known."""
 
     upper: float
 
     @property
     def lower(self) -> float:
-        """The lower bound, equal to the upper."""
+        """The lower bound, which equals the upper bound."""
         return self.upper
 
     def sharpen(self) -> None:
-        """Do nothing."""
+        """Do nothing, because the value is known."""
 
 
 @dataclass(frozen=True)
 class NetGain:
-    """The gain of removing a link and adding another."""
+    """The gain of a move that removes one link and adds another."""
 
     dropped: Gain
     added: Gain = FixedGain(0.0)
 
     @property
     def upper(self) -> float:
-        """The upper bound."""
+        """The upper bound of the gain."""
         return self.added.upper - self.dropped.lower
 
     @property
     def lower(self) -> float:
-        """The lower bound."""
+        """The lower bound of the gain."""
         return self.added.lower - self.dropped.upper
 
     def sharpen(self) -> None:
-        """Sharpen one of the two gains."""
+        """Sharpen the bounds of one of the two gains."""
         (self.added if self.added.lower < self.added.upper else self.dropped).sharpen()
 
 
@@ -85,7 +85,8 @@ def best(
     tick: Callable[[], None] = lambda: None,
     floor: float = LEAST_GAIN,
 ) -> ChoiceT | None:
-    """Return the choice with the largest gain above `floor`, the first of equal ones, or None."""
+    """Return the choice with the largest gain, the first if several are equal, or None. The gain
+    must exceed `floor`."""
     heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
     heapq.heapify(heap)
     while heap:
@@ -106,7 +107,6 @@ def best(
 def _first_equal(
     candidates: Sequence[tuple[Gain, ChoiceT]], floor: float, tick: Callable[[], None]
 ) -> ChoiceT:
-    """Return the first choice whose gain equals that of the last choice, which is the largest."""
     most = candidates[-1][0].upper
     for gain, choice in candidates:
         while gain.lower < gain.upper and first_of([gain.upper, most]) == 0:
@@ -118,5 +118,5 @@ def _first_equal(
 
 
 def first_of(gains: Sequence[float]) -> int:
-    """Return the index of the first gain equal to the largest."""
+    """Return the index of the first gain that equals the largest gain."""
     return first_largest(gains, scale=_SCALE)

@@ -15,14 +15,14 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 
 MARGINAL_LIMIT = 1 << 24
-"""The maximum number of cells of a table for one record."""
+"""The maximum number of cells of a table that inference computes for one record."""
 
 AT_ONCE = 1 << 22
-"""The maximum number of cells of the tables of all records that are computed together."""
+"""The maximum number of cells of all tables that are computed at the same time."""
 
 
 class Network(Protocol):
-    """The parts of a `BayesNet` that inference uses."""
+    """The parts of a `BayesNet` that inference needs."""
 
     @property
     def domain(self) -> Domain: ...
@@ -43,12 +43,13 @@ Factor = tuple[Tensor, list[str]]
 def infer(
     network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:
-    """Return the joint distribution of some nodes given the other nodes of each record.
+    """Return the joint distribution of `nodes` given the other nodes, for each record.
 
-    `codes` has n codes for each of one or more nodes; a code beyond a node's categories is missing.
+    `codes` has n codes for each of one or more nodes; codes beyond the node's categories are
+    missing.
 
     Returns:
-        the distributions, (n, nodes' sizes...), NaN for an impossible record; and the
+        the distributions, (n, nodes' sizes...), which are NaN for an impossible record; and the
         log-probability in nats of the other nodes of each record, (n,).
 
     Raises OptionError, UnknownVariable: a repeated or unknown node. LimitExceeded: a table would
@@ -56,7 +57,9 @@ def infer(
     """
     keep = tuple(nodes)
     if len(set(keep)) < len(keep):
-        raise OptionError(f"Query distinct nodes, not {list(nodes)}.", where="of")
+        raise OptionError(
+            f"The queried nodes must be one or more distinct nodes, not {list(nodes)}.", where="of"
+        )
     shape = network.domain.project(keep).shape
     sizes = np.array([network.domain[name].size for name in codes])
     table = np.stack([column.astype(np.int64) for column in codes.values()], axis=1)
@@ -74,7 +77,7 @@ def infer(
 def eliminate(
     network: Network, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the results of `infer` for records that all have codes of the same nodes."""
+    """Return what `infer` returns, for records in which the same nodes `known` have codes."""
     relevant = _ancestors(network, [*known, *keep])
     scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
     nodes = network.structure.nodes
@@ -112,7 +115,8 @@ def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
 def elimination_order(
     scopes: Sequence[Collection[str]], sizes: Mapping[str, int], free: Sequence[str]
 ) -> tuple[list[str], int]:
-    """Return an order for summing out `free`, smallest table first, and the largest size."""
+    """Return an order in which to sum out the nodes `free`, and the largest number of cells. Each
+    step takes the node that leads to the smallest table."""
     tables, left = [set(scope) for scope in scopes], list(free)
     order: list[str] = []
     widest = 1
@@ -128,7 +132,6 @@ def elimination_order(
 
 
 def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
-    """Return the tables of the relevant nodes, restricted to the known codes."""
     factors: list[Factor] = []
     for node in sorted(relevant):
         scope = [*network.structure.parents[node], node]
@@ -148,7 +151,7 @@ def sum_out(
     """Sum the product of factors over the nodes of `order` (Zhang and Poole 1994).
 
     Returns:
-        the distribution of `keep` for each record, and the logarithm of its sum; see `infer`.
+        the distribution of `keep` for each record, and the logarithm of its sum before scaling.
     """
     logs = np.zeros(records)
     scaled: list[Factor] = []
@@ -186,14 +189,12 @@ def sum_out(
 
 
 def _spread(factor: Factor, names: Sequence[str]) -> Tensor:
-    """Return a factor with an axis for each name, of length 1 if the factor lacks the name."""
     table, scope = factor
     ordered = np.transpose(table, [0, *(1 + scope.index(n) for n in names if n in scope)])
     return np.expand_dims(ordered, tuple(1 + i for i, n in enumerate(names) if n not in scope))
 
 
 def _multiplied(factors: Sequence[Factor], names: list[str]) -> Tensor:
-    """Multiply factors record by record and sum out all nodes except `names`."""
     letters = {
         name: place
         for place, name in enumerate(sorted({n for _, scope in factors for n in scope}), start=1)

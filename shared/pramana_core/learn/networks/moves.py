@@ -1,4 +1,4 @@
-"""Moves from a structure to a neighbour: a link is added, deleted, reversed or exchanged."""
+"""Moves to a neighbouring structure, which add, delete, reverse or exchange a link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pramana_core.learn.networks.scores import Judge, Parents
 
 @dataclass(frozen=True)
 class Move:
-    """A change of the link from `parent` to `child`; an exchange replaces the parent `instead`."""
+    """A change of the link from `parent` to `child`; an exchange removes the parent `instead`."""
 
     kind: Literal["add", "delete", "reverse", "exchange"]
     parent: str
@@ -36,7 +36,7 @@ class Move:
 def candidates(
     judge: Judge, parents: Parents, search: Search, children: Collection[str]
 ) -> Iterator[tuple[Gain, Move]]:
-    """Yield every move to an acyclic structure with its gain, ordered by child and parent."""
+    """Yield all moves to acyclic structures with their gains, by child and then by parent."""
     below = _descendants(parents)
     for child in (name for name in parents if name in children):
         for parent in parents:

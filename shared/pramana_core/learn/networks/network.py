@@ -17,14 +17,14 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 
 CHUNK = 1 << 14
-"""The number of records drawn together; the records of a seed depend on it."""
+"""The number of records drawn at a time; with another value, a seed would give other records."""
 
 _ROW_SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class BayesNet:
-    """A structure with a conditional probability table per node.
+    """A structure with a conditional probability table for each node.
 
     `tables[node]` has the shape (parents' sizes..., node's size); its last axis sums to 1. Raises
     UnknownVariable: a node is not in the domain. DomainError: a table has the wrong shape.
@@ -55,7 +55,7 @@ class BayesNet:
                 )
 
     def marginal(self, names: Sequence[str]) -> Tensor:
-        """Return the exact joint distribution of some nodes, with axes in that order.
+        """Return the exact joint distribution of some nodes, with axes in the order of `names`.
 
         Raises UnknownVariable: a name is not a node. LimitExceeded: see `eliminate`.
         """
@@ -70,7 +70,7 @@ class BayesNet:
         """Draw records from the network, parents before children.
 
         Returns:
-            unsigned codes of length `records` per node, in the structure's order.
+            a vector of `records` unsigned codes for each node, in the structure's order.
         """
         drawn: dict[str, Codes] = {}
         for node in self.structure.order:
@@ -83,7 +83,8 @@ class BayesNet:
 
 
 def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
-    """Return -sum_x p(x) ln q(x) in nats, p the reference; may be infinite. Raises DomainError."""
+    """Return -sum_x p(x) ln q(x) in nats; p is the reference and q the model. The result may be
+    infinite. Raises DomainError."""
     if set(reference.structure.nodes) != set(model.structure.nodes):
         raise DomainError(
             f"The networks have different nodes: {sorted(reference.structure.nodes)} and"
@@ -113,7 +114,7 @@ def kl_divergence(reference: BayesNet, model: BayesNet) -> float:
 
 
 def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[str, Codes]]:
-    """Return an iterator over synthetic records, `CHUNK` at a time. Raises OptionError."""
+    """Yield synthetic records drawn from a network, `CHUNK` at a time. Raises OptionError."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     if seed < 0:

@@ -1,8 +1,8 @@
 """Structures from tables of pairs: the forest of Chow and Liu (1968), and further links.
 
-The forest joins significant pairs with the largest mutual information. Further links join pairs
-that remain dependent given each neighbour of either variable, and given each two of them (PC
-algorithm, Spirtes and Glymour 1991).
+The links of the forest are the significant pairs with the largest mutual information that form no
+cycle. Further links join pairs that remain dependent given any one or two neighbours of the
+variables (PC algorithm, Spirtes and Glymour 1991).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from pramana_core.progress import Progress
 from pramana_core.ties import ascending, descending, exceeds, reaches
 
 FALSE_SHARE = 0.03
-"""The maximum expected share of a forest's links that join independent variables."""
+"""The maximum expected share of links in a forest that join independent variables."""
 
 FAMILY_CELLS = 1 << 12
-"""The maximum number of cells of a family's table; pairs are not pooled into larger tables."""
+"""The maximum number of cells of the table of a node with its parents."""
 
 LEVEL = 0.05
-"""The probability of any further link or collider if chains explain all pairs."""
+"""The probability that any further link or collider is added although chains explain all pairs."""
 
 Pair = tuple[str, str]
 Named = TypeVar("Named", bound=tuple[str, ...])
 
 _NAT = 1.0
-"""The scale at which information in nats is rounded."""
+"""Differences in nats that are rounding errors at this scale count as zero."""
 
 
 class PairStructure(NamedTuple):
-    """A structure learned from pairs, and the evidence of each link."""
+    """A structure learned from tables of pairs, with the evidence of each link."""
 
     parents: Parents
     evidence: dict[frozenset[str], Coefficients]
@@ -49,7 +49,7 @@ class PairStructure(NamedTuple):
 def from_pairs(
     marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
 ) -> PairStructure:
-    """Learn a structure from the tables of pairs; if `max_parents` is 1, only the forest."""
+    """Learn a structure from the tables of pairs; with `max_parents` 1, learn only the forest."""
     dependences = Dependences(marginals)
     search = _Search(dependences, tuple(nodes), on_step)
     links = search.forest()
@@ -74,7 +74,7 @@ def from_pairs(
 
 
 def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pair]:
-    """Return the pairs of largest weight, in nats, that form no cycle; ties keep the order."""
+    """Return the pairs of a spanning forest of maximum weight; ties go to the first pair."""
     tree = {node: node for node in nodes}
 
     def top(node: str) -> str:
@@ -94,7 +94,7 @@ def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pa
 
 
 def by_p_value(p_values: Mapping[Named, float]) -> list[Named]:
-    """Return names by ascending p-value; names with equal p-values are sorted."""
+    """Return names by ascending p-value, and alphabetically where p-values are equal."""
     names = sorted(p_values)
     least = np.finfo(float).tiny
     logs = np.log([max(p_values[name], least) for name in names])
@@ -104,10 +104,10 @@ def by_p_value(p_values: Mapping[Named, float]) -> list[Named]:
 def orient(
     nodes: Sequence[str], links: Sequence[Pair], colliders: Sequence[tuple[str, str, str]]
 ) -> Parents:
-    """Return parents with given links and, if consistent, colliders (u, w, v) at w.
+    """Return parents with the given links, and with the colliders (u, w, v) at w if consistent.
 
-    The remaining links create no further colliders, or point away from the first variable of their
-    component.
+    The directions of other links create no further colliders or, if that is impossible, point away
+    from the first variable of their component.
     """
     around = adjacency(nodes, links)
     into: Parents = dict.fromkeys(nodes, frozenset())
@@ -134,7 +134,7 @@ def _member(into: Parents, free: Parents) -> Parents | None:
 
 
 def orient_from_first(nodes: Sequence[str], links: Sequence[Pair]) -> Parents:
-    """Return parents with given links, directed away from the first node of each component."""
+    """Return parents with the given links, directed away from the first node of each component."""
     around = adjacency(nodes, links)
     place: dict[str, int] = {}
     for start in nodes:
@@ -158,7 +158,6 @@ class _Search:
         return list(itertools.combinations(self.nodes, 2))
 
     def forest(self) -> list[Pair]:
-        """Return the links of the forest."""
         pairs = self.pairs
         chance: dict[Pair, float] = {}
         weights: dict[Pair, float] = {}
@@ -179,13 +178,11 @@ class _Search:
             links = len(forest)
 
     def further(self, links: Sequence[Pair]) -> dict[Pair, Coefficients]:
-        """Return the links that no chain explains, each with its weakest test."""
         around = adjacency(self.nodes, links)
         known: dict[tuple[Pair, tuple[str, ...]], Coefficients | None] = {}
         allowed = LEVEL / max(1, len(self.pairs))
 
         def weakest(pair: Pair) -> Coefficients | None:
-            """Return the test of a pair with the largest p-value; None if it may be independent."""
             dependence = self.dependences.of(*pair)
             if dependence is None or exceeds(dependence.independence.p_value, allowed):
                 return None
@@ -219,7 +216,7 @@ class _Search:
         return found
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
-        """Return (u, w, v) where u and v look independent, which contradicts a chain over w."""
+        """Return (u, w, v) where u and v look independent, contrary to a chain over w."""
         around = adjacency(self.nodes, links)
         triples = [
             (first, middle, second)
@@ -238,5 +235,4 @@ class _Search:
         return by_p_value(found)
 
     def _tick(self) -> None:
-        """Report progress, so that the caller can cancel."""
         self.on_step(len(self.pairs), len(self.pairs))

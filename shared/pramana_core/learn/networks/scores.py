@@ -22,23 +22,23 @@ from pramana_core.learn.networks.gains import FixedGain, Gain
 from pramana_core.marginals.counts import Independence, Marginals, Tensor
 
 CONTEST_CELLS = 1 << 16
-"""The maximum number of cells of a table on which two sets of parents are compared."""
+"""The maximum number of cells of a table that is used to compare two sets of parents."""
 
 Parents = dict[str, frozenset[str]]
-"""The parents of each variable."""
+"""A structure: the set of parents of each variable."""
 
 
 class Judge(Protocol):
-    """A score of links."""
+    """An object that computes the gains of links by a score."""
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing a parent, or None if no table compares the two parents."""
+        """Return the gain of replacing parent `old` by `new`; None if no table compares them."""
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain, in nats, of the first structure over the second; -inf if unknown."""
+        """Return the gain of the first structure over the second in nats; -inf if unknown."""
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
@@ -47,14 +47,14 @@ class Judge(Protocol):
 
 
 def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
-    """Return the judge of a score on given marginals."""
+    """Return the object that computes the gains of links by this score from the given marginals."""
     if scoring.name == "likelihood":
         return LikelihoodJudge(marginals)
     return PlainJudge(marginals, scoring)
 
 
 class _TestedGain:
-    """The gain of a parent from a test of independence, sharpened in four steps of rising cost."""
+    """The gain of a parent by a test of independence, with increasingly expensive bounds."""
 
     def __init__(self, test: Callable[[], Independence], penalty: float):
         self._test = test
@@ -65,7 +65,6 @@ class _TestedGain:
         self.lower = -penalty
 
     def sharpen(self) -> None:
-        """See `Gain`."""
         self._steps += 1
         if self._steps == 1:
             self.upper = self._test().upper - self.penalty
@@ -80,7 +79,6 @@ class _TestedGain:
 
     @cached_property
     def near(self) -> tuple[float, float]:
-        """Cheap bounds of `headroom`."""
         evidence = self._test()
         self._saturated = evidence.saturated
         least, most = evidence.null_bounds
@@ -88,7 +86,7 @@ class _TestedGain:
 
     @cached_property
     def headroom(self) -> float:
-        """The log-likelihood of the reports' own shares minus that under independence."""
+        """The log-likelihood of the reports' own shares, minus that under independence."""
         least, most = self.near
         if least == most:
             return most
@@ -124,9 +122,9 @@ class _ExchangeGain:
 class LikelihoodJudge:
     """The default score: the likelihood of the reports with the penalty of the BIC.
 
-    Gains of links are computed on separate tables and may be inconsistent. Therefore two structures
-    are compared on one table: of all variables (`Marginals.explanation`) if possible, else of the
-    variables with different parents, and these parents.
+    The gains of links come from separate tables and may contradict each other. Therefore two
+    structures are compared on one table: the table of all variables (`Marginals.explanation`) if
+    possible, otherwise the table of the variables whose parents differ, with these parents.
     """
 
     marginals: Marginals
@@ -138,14 +136,14 @@ class LikelihoodJudge:
     )
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> _TestedGain | FixedGain:
-        """See `Judge.gain`; both directions have the same gain."""
+        """Return the gain of a parent, as `Judge.gain`; a reversed link has the same gain."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
             self._known[key] = self._make(child, given, parent)
         return self._known[key]
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """See `Judge.exchange`."""
+        """Return the gain of replacing a parent, as `Judge.exchange`."""
         added = self.gain(child, given, new)
         dropped = self.gain(child, given - {old} | {new}, old)
         if isinstance(added, FixedGain) or isinstance(dropped, FixedGain):
@@ -153,7 +151,7 @@ class LikelihoodJudge:
         return _ExchangeGain(added, dropped)
 
     def better(self, first: Parents, second: Parents) -> float:
-        """See `Judge.better`."""
+        """Return the gain of one structure over another, as `Judge.better`."""
         if first == second:
             return 0.0
         changed = [node for node in first if first[node] != second[node]]
@@ -165,7 +163,7 @@ class LikelihoodJudge:
         return sum(self._contest(node, first[node], second[node]) for node in changed)
 
     def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return the gain of one set of parents over another in one table; -inf if it is large."""
+        """Return the gain of some parents over others; -inf if their table is too large."""
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
             return -math.inf
@@ -181,7 +179,6 @@ class LikelihoodJudge:
         return worth
 
     def _explain(self, parents: Parents, nodes: Collection[str]) -> float | None:
-        """Return the score of the links between some variables; None if the table is too large."""
         within = {
             node: given.intersection(nodes) for node, given in parents.items() if node in nodes
         }
@@ -197,7 +194,7 @@ class LikelihoodJudge:
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """See `Judge.resampled`."""
+        """Return the gains in bootstrap samples, as `Judge.resampled`."""
         left, right = sorted((child, parent))
         evidence = self.marginals.independence([left], [right], sorted(given))
         return evidence.resampled(draws, rng) - self._penalty(child, given, parent)
@@ -222,23 +219,24 @@ class LikelihoodJudge:
 
 @dataclass(frozen=True)
 class PlainJudge:
-    """A score that treats estimated counts, made nonnegative, as true counts (Ma 5.5.1)."""
+    """Computes gains from estimated counts, made nonnegative and treated as true (Ma 5.5.1)."""
 
     marginals: Marginals
     scoring: Scoring
     _scores: dict[tuple[str, frozenset[str]], float] = field(default_factory=dict)
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
-        """See `Judge.gain`."""
+        """Return the gain of a parent, as `Judge.gain`."""
         old = self.score(child, given)
         return FixedGain(self.score(child, given | {parent}) - self.scoring.eta * old)
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """See `Judge.exchange`."""
+        """Return the gain of replacing a parent, as `Judge.exchange`."""
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
-        """See `Judge.better`; the larger of two sets of parents must win by the margin of eta."""
+        """Return the gain of one structure over another, as `Judge.better`. The larger of two sets
+        of parents must have a score better by the margin of `Scoring.eta`."""
         changed = [child for child in first if first[child] != second[child]]
         return sum(self._better(child, first[child], second[child]) for child in changed)
 
@@ -249,7 +247,7 @@ class PlainJudge:
         return self.score(child, first) - demanded * self.score(child, second)
 
     def score(self, child: str, parents: frozenset[str]) -> float:
-        """Return the score of a family in nats."""
+        """Return the score of a child with its parents, in nats."""
         key = (child, parents)
         if key not in self._scores:
             table = self.marginals.marginal([*sorted(parents), child]).counts
@@ -259,13 +257,12 @@ class PlainJudge:
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """See `Judge.resampled`."""
+        """Return the gains in bootstrap samples, as `Judge.resampled`."""
         names = [parent, *sorted(given), child]
         tables = self.marginals.marginal(names).resampled(draws, rng)
         return self._of(tables) - self.scoring.eta * self._of(tables.sum(axis=1))
 
     def _of(self, tables: Tensor) -> Tensor:
-        """Return the scores of tables (draws, parents..., child)."""
         counts = nonnegative(tables, self.marginals.records)
         rows = counts.reshape(len(counts), -1, counts.shape[-1])
         if self.scoring.name == "bic":
@@ -279,7 +276,7 @@ class PlainJudge:
 
 
 def nonnegative(tables: Tensor, records: int) -> Tensor:
-    """Return the nearest (Euclidean) tables of nonnegative counts, each with sum `records`."""
+    """Return the nearest tables (Euclidean) with nonnegative counts whose sum is `records`."""
     flat = tables.reshape(len(tables), -1) / records
     shares = flat / flat.sum(axis=1, keepdims=True)
     projected = project_to_simplex(shares) if shares.min() < 0 else shares
@@ -288,14 +285,14 @@ def nonnegative(tables: Tensor, records: int) -> Tensor:
 
 
 def _log_likelihood(rows: Tensor) -> Tensor:
-    """Return sum N_ijk log(N_ijk / N_ij) of counts (tables, configurations, categories)."""
+    """Return sum N_ijk log(N_ijk / N_ij) of each table, (tables, configurations, categories)."""
     margins = rows.sum(axis=-1)
     value: Tensor = xlogy(rows, rows).sum(axis=(1, 2)) - xlogy(margins, margins).sum(axis=1)
     return value
 
 
 def _dirichlet(rows: Tensor, alpha: float) -> Tensor:
-    """Return the log marginal likelihood of counts under a Dirichlet prior (Ma 5.5.1)."""
+    """Return each table's log marginal likelihood under a Dirichlet prior (Ma 5.5.1)."""
     size = rows.shape[-1]
     margins = rows.sum(axis=-1)
     of_rows = (gammaln(alpha * size) - gammaln(alpha * size + margins)).sum(axis=-1)

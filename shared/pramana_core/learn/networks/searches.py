@@ -1,7 +1,7 @@
 """Search for the structure with the highest score, along an order (K2) or without one.
 
-Each step makes the move with the largest gain, until no move gains. Moves with the highest bounds
-are evaluated first. No structure is visited twice, and the number of steps is limited.
+Each step makes the move with the largest gain, until no move has a positive gain. Moves whose gains
+have the highest upper bounds are evaluated first. No structure is visited twice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Better = Callable[[Parents, Parents], float]
 """A function that returns the gain, in nats, of the first structure over the second."""
 
 STEPS = 10
-"""The maximum number of moves of one ascent, per variable."""
+"""The maximum number of moves in one ascent, as a multiple of the number of variables."""
 
 ROUNDS = 5
-"""The maximum number of rounds, over classes and single structures and over all variables."""
+"""The maximum number of rounds, of alternating searches and over all variables."""
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
-    """Return the best parents of each child among its predecessors in the order (Ma 5.5.1)."""
+    """Return the best parents of each child among the variables before it (Ma 5.5.1)."""
     order = search.order or ()
     parents = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]
@@ -47,8 +47,9 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
 def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress) -> Parents:
     """Search without an order, and return the best structure.
 
-    Classes and single structures are searched alternately. Then each variable in turn loses all its
-    links, because some wrong links must be removed together. `on_step` is called before each move.
+    Classes of equivalent structures and single structures are searched alternately. Then, for each
+    variable in turn, all its links are removed and the search starts again, because some wrong
+    links must be removed together. `on_step` is called before each move.
     """
     empty = dict.fromkeys(nodes, frozenset[str]())
     peak = Peak(_settle(judge, empty, search, on_step), judge.better)
@@ -64,14 +65,14 @@ def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress)
 
 @dataclass
 class Peak:
-    """The best structure so far, compared by the gains of one structure over another."""
+    """The best structure so far; `better` returns the gain of one structure over another."""
 
     structure: Parents
     better: Better
     _earlier: list[Parents] = field(default_factory=list)
 
     def rise(self, other: Parents) -> bool:
-        """Accept a structure if it is better and new; return whether it was accepted."""
+        """Accept a structure that is new and better; return whether it was accepted."""
         self._earlier.append(self.structure)
         if other in self._earlier or self.better(other, self.structure) <= LEAST_GAIN:
             return False
@@ -87,8 +88,6 @@ def _isolated(parents: Parents, name: str) -> Parents:
 
 
 def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -> Parents:
-    """Search classes and single structures alternately while that improves the structure."""
-
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
         return settle_class(judge, cpdag, search.max_parents, on_step).member()
@@ -104,7 +103,6 @@ def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -
 def _ascend(
     judge: Judge, parents: Parents, search: Search, children: Collection[str], on_step: Progress
 ) -> Parents:
-    """Make the move with the largest gain until no move gains, then remove links without gain."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
         links = sum(map(len, path[-1].values()))
@@ -131,7 +129,6 @@ def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, 
 
 
 def _pruned(judge: Judge, parents: Parents) -> Parents:
-    """Remove the weakest link while its gain does not exceed its penalty."""
     while worths := list(_worths(judge, parents)):
         gain, link = worths[first_of([-gain for gain, _ in worths])]
         if gain > LEAST_GAIN:

@@ -14,8 +14,8 @@ from pramana_core.errors import StructureError
 class Structure:
     """The structure of a Bayesian network: every node with its parents, in the order of table axes.
 
-    Raises StructureError: no nodes, a repeated node or parent, a parent that is not a node, or a
-    cycle.
+    Raises StructureError: there are no nodes, a node or parent is repeated, a parent is not a node,
+    or the links form a cycle.
     """
 
     families: tuple[tuple[str, tuple[str, ...]], ...]
@@ -57,12 +57,12 @@ class Structure:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes in the given order."""
+        """The names of the nodes, in the given order."""
         return tuple(node for node, _ in self.families)
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The nodes, parents before children."""
+        """The names of the nodes, each after all its parents."""
         return tuple(TopologicalSorter(self.parents).static_order())
 
     @cached_property
@@ -71,5 +71,5 @@ class Structure:
         return tuple((p, node) for node, parents in self.families for p in parents)
 
     def as_dict(self) -> dict[str, list[str]]:
-        """Return the structure as JSON data: every node with a list of its parents."""
+        """Return the structure as JSON data, which maps every node to a list of its parents."""
         return {node: list(parents) for node, parents in self.families}

@@ -23,7 +23,7 @@ from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
 
 BATCH = 100
-"""The number of bootstrap samples whose likelihood is maximized together."""
+"""The number of bootstrap samples for which likelihoods are maximized together."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LearnedLink:
         parent, child: the two ends of the link.
         gain: the gain given the child's other parents, in nats above the penalty; for links learned
             from pairs, the logarithm of the evidence against the best other explanation.
-        inflation: the factor by which randomization increases the chance part of the plain gain.
+        inflation: the factor by which randomization increases the plain gain expected by chance.
         confidence: the probability of the link (`confidence_of`); None without bootstrap samples.
         compelled: whether all equivalent structures give the link the same direction.
     """
@@ -49,7 +49,7 @@ class LearnedLink:
 
 @dataclass(frozen=True)
 class LearnedStructure:
-    """A structure learned from marginals; `search` names the method actually used."""
+    """A structure learned from marginals; `search` is the name of the method that was used."""
 
     structure: Structure
     links: tuple[LearnedLink, ...]
@@ -68,12 +68,13 @@ def learn_structure(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LearnedStructure:
-    """Learn the parents of each variable; the order of the variables decides ties.
+    """Learn the parents of each variable; ties are decided by the order of the variables.
 
     `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
-    bootstrap samples, seeded by `seed`, give each link its confidence. Raises OptionError: children
-    without an order, draws or a seed out of range, or an incomplete order. UnknownVariable: a child
-    that is not in the marginals. EstimationError, LimitExceeded: see the marginals.
+    bootstrap samples, seeded by `seed`, give each link its confidence. Raises OptionError:
+    `children` are given without an order, `draws` or `seed` is out of range, or the order is
+    incomplete. UnknownVariable: a child that is not in the marginals. EstimationError,
+    LimitExceeded: see the marginals.
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
@@ -122,7 +123,7 @@ def learn_structure(
 
 @dataclass(frozen=True)
 class _ScoredLink:
-    """The evidence of a link from its score."""
+    """The evidence of a link, as gains that a score gives it."""
 
     judge: Judge
     marginals: Marginals
@@ -146,14 +147,14 @@ class _ScoredLink:
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
     """Return the probability of a link from its gain, in nats, and its gains in bootstrap samples.
 
-    The odds are exp(gain) / pairs (Kass and Wasserman 1995). Their probabilities are averaged over
-    samples, whose mean gain is shifted to the gain of the records (Huggins and Miller 2023).
+    The odds of a link are exp(gain) / pairs (Kass and Wasserman 1995). The probabilities from these
+    odds are averaged over the samples, after their gains are shifted so that the mean is the gain
+    of the records (Huggins and Miller 2023).
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
 
 
 def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:
-    """Return the number of pairs of variables that a link could join."""
     if search.order is None or children is None:
         return max(1, len(nodes) * (len(nodes) - 1) // 2)
     return max(1, sum(place for place, name in enumerate(search.order) if name in children))
@@ -163,14 +164,12 @@ def _require(nodes: tuple[str, ...], search: Search, children: Collection[str] |
     if search.order is not None and set(search.order) != set(nodes):
         missing, unknown = sorted({*nodes} - {*search.order}), sorted({*search.order} - {*nodes})
         raise OptionError(
-            f"The order must contain each variable once: missing {missing}, unknown {unknown}.",
+            f"The order must contain each variable once. Missing: {missing}. Unknown: {unknown}.",
             where="order",
         )
     if children is not None:
         if search.order is None:
-            raise OptionError(
-                "Restricting parents to some children requires an order.", where="children"
-            )
+            raise OptionError("`children` requires an order of the variables.", where="children")
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"The children {unknown} are not variables of the marginals.")

@@ -1,4 +1,4 @@
 """Frequent itemsets and association rules, with errors and verdicts.
 
-`pramana_core.estimation` estimates the supports.
+The package `pramana_core.estimation` estimates the supports.
 """

@@ -1,7 +1,8 @@
-"""Decisions on whether an itemset is frequent: verdicts, tests and false discovery control.
+"""Decisions on whether itemsets are frequent: verdicts, tests and control of false discoveries.
 
-The p-value of "below the minimum" is one minus the confidence of the one-sided interval that ends
-at the minimum, so test and interval agree. A value below the minimum only by rounding reaches it.
+The p-value of the hypothesis "the support is below the minimum" is one minus the confidence level
+of the one-sided interval that ends at the minimum, so the test and the interval agree. Supports
+below it by rounding only count as reaching it.
 """
 
 from __future__ import annotations
@@ -18,32 +19,34 @@ from pramana_core.ties import TIE
 Verdict = Literal["frequent", "not frequent", "undecided"]
 
 VERDICTS: tuple[Verdict, ...] = ("not frequent", "undecided", "frequent")
-"""The verdicts; arrays contain their indices."""
+"""The verdicts; arrays of verdicts contain indices of this tuple."""
 
 NOT_FREQUENT, UNDECIDED, FREQUENT = range(3)
 
 SELECTION = 2.0
-"""The factor of a screened itemset's p-value: at the minimum, at least half pass the screening."""
+"""The factor of the p-value of an itemset that was examined only because its subsets passed. If the
+support is at the minimum, the probability of passing is at least 1/2."""
 
 
 def reaches(values: Floats, minimum: float) -> Flags:
-    """Return whether each share is at least the minimum, up to rounding; NaN is not."""
+    """Return whether each share is at least the minimum, up to rounding; for NaN, False."""
     return np.asarray(values >= minimum * (1 - TIE))
 
 
 def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
-    """Return the index in `VERDICTS` of each interval's verdict; NaN ends are undecided."""
+    """Return the verdict of each interval as an index in `VERDICTS`; NaN is undecided."""
     below = ~reaches(high, minimum) & ~np.isnan(high)
     return np.where(reaches(low, minimum), FREQUENT, np.where(below, NOT_FREQUENT, UNDECIDED))
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return one-sided p-values of "the support is below the minimum"; 1 for a missing estimate."""
+    """Return p-values of the one-sided hypothesis "the support is below the minimum". A missing
+    estimate (NaN) gives 1."""
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 
 def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
-    """Return which hypotheses the procedure of Benjamini and Hochberg (1995) rejects."""
+    """Return which hypotheses are rejected by the procedure of Benjamini and Hochberg (1995)."""
     ordered = np.sort(p_values)
     bound = false_discovery * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
     below = np.flatnonzero(ordered <= bound * (1 + TIE))
@@ -51,9 +54,11 @@ def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
 
 
 def adjust_for_screening(p_values: Sequence[Floats]) -> Floats:
-    """Return p-values corrected for the choice of examined itemsets, all lengths in one array.
+    """Return p-values corrected for the selection of examined itemsets, in one array of all
+    lengths.
 
-    Single items are always examined, longer itemsets if all subsets' estimates reach the minimum.
+    `p_values` has one array for each length. Single items are always examined. A longer itemset is
+    examined only if the estimates of all its subsets reach the minimum.
     """
     longer = [np.minimum(1.0, SELECTION * p) for p in p_values[1:]]
     return np.concatenate([*p_values[:1], *longer])

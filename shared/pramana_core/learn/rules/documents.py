@@ -1,6 +1,6 @@
 """Itemsets and rules as JSON and CSV.
 
-JSON refers to items by index; CSV has a row per itemset or rule, with labels in a JSON list.
+In JSON, an itemset lists the indices of its items. CSV has a row for each, with labels as JSON.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset, Level
 from pramana_core.learn.rules.rules import Rule
 
 Word = Callable[[Any], str]
-"""A function that returns the label of an item: `variable=category`."""
+"""A function that returns an item's label, `variable=category`."""
 
 _OTHER = "(another)"
-"""The second category of a variable that has only one category in the document."""
+"""The second category of a variable for which a document lists only one category."""
 
 
 @dataclass(frozen=True)
 class RuleFindings:
-    """Examined itemsets and the rules derived from them."""
+    """The examined itemsets, and the rules derived from them."""
 
     itemsets: FoundItemsets
     rules: tuple[Rule, ...] = ()
@@ -58,7 +58,8 @@ class _Document(DocumentPart):
 def write_findings(
     found: FoundItemsets, rules: Iterable[Rule] = (), *, examined: bool = True
 ) -> dict[str, Any]:
-    """Return itemsets and rules as JSON data: all examined itemsets, or only frequent ones."""
+    """Return itemsets and rules as JSON data. If `examined`, all examined itemsets are included,
+    otherwise only frequent ones."""
     items = tuple(
         _Item(variable=name, category=found.domain[name].categories[code])
         for name, code in found.items
@@ -78,23 +79,26 @@ def write_findings(
 
 
 def read_findings(document: Mapping[str, Any]) -> RuleFindings:
-    """Read a document of `write_findings`; if it has no variables, they are derived from the items.
+    """Read the data of `write_findings`; if they list no variables, the items define them.
 
     Raises InputError: the data are not such a document. DomainError, UnknownVariable,
-    UnknownCategory, OptionError: a part of the document is impossible.
+    UnknownCategory, OptionError: parts of the document contradict each other or the limits.
     """
     read = read_json(
         _Document,
         write_json(document),
         "a list of itemsets",
-        "Give the JSON of itemsets or rules as it was written.",
+        "Give the JSON of itemsets or rules as pramana wrote it.",
     )
     domain = Domain(_of_items(read.items) if read.variables is None else read.variables)
     items = tuple((i.variable, domain[i.variable].code(i.category)) for i in read.items)
     named = [itemset.items for itemset in read.itemsets]
     named += [side for rule in read.rules for side in (rule.antecedent, rule.consequent)]
     if any(not 0 <= place < len(items) for places in named for place in places):
-        raise InputError("An itemset or a rule has an item outside the list.", where="items")
+        raise InputError(
+            "An itemset or a rule refers to an item that is not in the list of items.",
+            where="items",
+        )
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
     )

@@ -21,22 +21,22 @@ COLOURS: dict[Verdict, str] = {
     "undecided": plots.RED,
     "not frequent": plots.GREY,
 }
-"""The colour of each verdict, shown in the legend; marks also differ in shape."""
+"""The colour of each verdict; a legend shows it, and the marks also differ in shape."""
 
 _MARKS: dict[Verdict, str] = {"frequent": "o", "undecided": "o", "not frequent": "s"}
 _HOLLOW: Verdict = "undecided"
 MOST_ITEMSETS, MOST_RULES = 30, 40
-"""The maximum number of rows of a picture."""
+"""The maximum number of itemsets, and of rules, in a picture."""
 
 _LARGEST_LIFT = 1000.0
-"""Larger upper ends of a lift are not written as numbers."""
+"""If the upper end of a lift's interval is above this value, the end is not written as a number."""
 
 
 def itemsets_chart(found: FoundItemsets) -> Chart:
     """Return a picture of the frequent itemsets with the largest supports, one per row.
 
-    Each row has a mark at the estimate, with the colour and shape of its verdict, and a line over
-    the interval. A dashed line marks the minimum support.
+    In each row, a mark shows the estimate, in the colour and shape of the verdict, and a line shows
+    the interval. A dashed line shows the minimum support.
     """
     listed = found.frequent
     order = descending([i.support for i in listed]).tolist()
@@ -79,7 +79,7 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
 
 
 def rules_chart(found: FoundItemsets, rules: Sequence[Rule]) -> Chart:
-    """Return a picture of the rules with the largest lower ends of confidence, with their lifts."""
+    """Return a picture of the rules with the largest lower ends of confidence, and lifts."""
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
     names = [_name(found, rule) for rule in shown]

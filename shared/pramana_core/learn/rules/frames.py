@@ -1,4 +1,4 @@
-"""Itemsets and rules as data frames: first mlxtend's columns, then errors."""
+"""Itemsets and rules as data frames, with mlxtend's columns first and then the errors."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ ITEMSET_ERRORS = (
     "verdict",
     "p_value",
 )
-"""The columns of itemsets that mlxtend does not have, after `support` and `itemsets`."""
+"""The additional columns of itemsets, after mlxtend's `support` and `itemsets`."""
 
 MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
 
 SIDES = ("antecedent support", "consequent support")
-"""The columns of rules without errors, with mlxtend's names."""
+"""The columns on the two sides of rules, with mlxtend's names; they have no errors."""
 
 
 def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
-    """Return a frame with a row per itemset, frequent or all `examined`, with `ITEMSET_ERRORS`."""
+    """Return a frame with a row for each frequent or, if `examined`, each examined itemset."""
     import pandas as pd
 
     kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]
@@ -54,11 +54,11 @@ def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFr
 
 
 def rules_frame(found: FoundItemsets, rules: Sequence[Rule]) -> pd.DataFrame:
-    """Return a frame with a row per rule: both sides, `SIDES`, `MEASURED` and their errors.
+    """Return a frame with a row for each rule: its two sides, `SIDES`, `MEASURED` and their errors.
 
     Args:
         found: the itemsets from which the rules were derived.
-        rules: the rules; their sides become frozensets of `variable=category`.
+        rules: the rules; in the frame, their sides are frozensets of `variable=category`.
     """
     import pandas as pd
 

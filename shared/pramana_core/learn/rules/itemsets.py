@@ -27,10 +27,10 @@ def items_of(
     present: str | None = None,
     items: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Item, ...]:
-    """Return the items of some variables: by default all their categories, in order.
+    """Return the items to mine; by default they are all categories of all variables, in order.
 
-    `present` restricts the items to one category, say "yes", of the variables that have it. `items`
-    lists categories by variable. Raises UnknownVariable, UnknownCategory.
+    With `present`, only this category, such as "yes", becomes an item of each variable that has it.
+    `items` maps variables to categories. Raises UnknownVariable, UnknownCategory.
     """
     if present is None:
         labels = {v.name: v.categories for v in domain} | dict(items or {})
@@ -52,11 +52,11 @@ class Itemset:
     Attributes:
         items: the indices of its items in `FoundItemsets.items`, ascending.
         support: the raw estimate, a share of the records; may be outside [0, 1], or NaN.
-        se_records, se_population: its standard errors, without and with the error of sampling.
-        interval: the interval of the support, in [0, 1], at the confidence of the options.
-        verdict: the interval compared with the minimum support.
-        chosen: whether the decision rule of the options calls it frequent.
-        p_value: of the one-sided hypothesis that its support or a subset's is below the minimum.
+        se_records, se_population: standard errors, without and with the error of sampling.
+        interval: the interval of the support, within [0, 1], at the options' confidence level.
+        verdict: how the interval compares with the minimum support.
+        chosen: whether the itemset is frequent by the decision rule of the options.
+        p_value: of the hypothesis that its support or a subset's support is below the minimum.
     """
 
     items: Annotated[tuple[int, ...], Len(1)]
@@ -73,7 +73,7 @@ class Itemset:
 class Level:
     """The examined itemsets of one length k, as an (n, k) array in lexicographic order.
 
-    The other arrays are (n,). `verdict` has indices in `VERDICTS`; for the rest see `Itemset`.
+    The other arrays have shape (n,). `verdict` has indices in `VERDICTS`. See also `Itemset`.
     """
 
     itemsets: Indices
@@ -112,10 +112,10 @@ class FoundItemsets:
 
     Attributes:
         domain, records, options: the variables, the number of records, and the mining options.
-        items: the items, to which itemsets refer by index.
+        items: the items; itemsets contain indices of this tuple.
         levels: the examined itemsets by length, from 1.
-        modelled_from: the length from which a model of shorter itemsets gives the supports; errors
-            assume that the model is right. None if no support comes from a model.
+        modelled_from: the length from which supports come from a model of shorter itemsets, with
+            errors that assume that the model is right. None if no support comes from a model.
     """
 
     domain: Domain
@@ -127,16 +127,16 @@ class FoundItemsets:
 
     @cached_property
     def itemsets(self) -> tuple[Itemset, ...]:
-        """All examined itemsets: by length, then in lexicographic order of their items."""
+        """All examined itemsets, by length and then in lexicographic order of their items."""
         return tuple(itemset for level in self.levels for itemset in level.listed())
 
     @cached_property
     def frequent(self) -> tuple[Itemset, ...]:
-        """The itemsets decided to be frequent; all their subsets are frequent, too."""
+        """The itemsets that were decided to be frequent; all their subsets are frequent, too."""
         return tuple(itemset for itemset in self.itemsets if itemset.chosen)
 
     def labels(self, items: tuple[int, ...]) -> tuple[str, ...]:
-        """Return items as `variable=category` labels."""
+        """Return the labels of items, as `variable=category`."""
         return tuple(self.item_labels[place] for place in items)
 
     @cached_property

@@ -1,8 +1,8 @@
 """Measures of rules with their errors, from the joint error of each rule's three counts.
 
-With the supports X of the rule, Y of its antecedent and Z of its consequent, confidence is X / Y,
-lift is X / (Y Z) and leverage is X - Y Z. Errors are by the delta method. The interval of a
-confidence is Fieller's (1954). If a denominator may be 0, the interval ends at the limits of the
+The three supports are X of the rule, Y of its antecedent and Z of its consequent. Confidence is X /
+Y, lift is X / (Y Z) and leverage is X - Y Z. Errors come from the delta method, and the interval of
+a confidence is Fieller's (1954). If a denominator may be 0, the interval extends to the ends of the
 possible range.
 """
 
@@ -18,7 +18,7 @@ from pramana_core.marginals.support_counts import ROUNDING, Floats, RuleCounts
 
 @dataclass(frozen=True, eq=False)
 class RuleEstimates:
-    """Estimates with standard errors and interval ends, as arrays of the same shape."""
+    """Estimates with standard errors and interval ends, as arrays of equal shape."""
 
     estimate: Floats
     se: Floats
@@ -27,7 +27,7 @@ class RuleEstimates:
 
 
 def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the supports of whole rules, as for itemsets; arguments as for `confidences`."""
+    """Return the supports of rules with both sides; the arguments are as for `confidences`."""
     wholes = counts.wholes
     low, high = wholes.interval(z, population=population)
     se = np.sqrt(wholes.variance(population=population)) / counts.records
@@ -36,9 +36,10 @@ def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates
 
 
 def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return raw confidences, with intervals within [0, 1], of rules with positive antecedents.
+    """Return the raw confidences of rules whose antecedents have positive counts.
 
-    `z` is the normal quantile of the intervals; `population` selects errors against the population.
+    The intervals are within [0, 1]. `z` is their normal quantile. With `population`, errors are
+    against the population, otherwise given the records.
     """
     whole, antecedent, _ = (counts.counts / counts.records).T
     noise = counts.covariance(population=population) / counts.records**2
@@ -60,7 +61,8 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts; arguments as for `confidences`. An unknown lift is from 0 to infinity."""
+    """Return the lifts of rules, with arguments as for `confidences`. The interval of an unknown
+    lift is 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent
@@ -76,7 +78,7 @@ def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
 
 
 def leverages(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the leverages; arguments as for `confidences`."""
+    """Return the leverages of rules, with arguments as for `confidences`."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     estimate = whole - antecedent * consequent
     gradient = np.column_stack([np.ones_like(whole), -consequent, -antecedent])
@@ -85,7 +87,6 @@ def leverages(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimate
 
 
 def _sampling(counts: RuleCounts) -> Floats:
-    """Return the covariance of the indicators of a rule's whole, antecedent and consequent."""
     share = counts.counts / counts.records
     both = np.broadcast_to(share[:, :1, None], (len(share), 3, 3)).copy()
     both[:, [1, 2], [1, 2]] = share[:, 1:]
@@ -99,7 +100,6 @@ def _estimates(
     ends: tuple[Floats, Floats],
     population: bool,
 ) -> RuleEstimates:
-    """Return measures with their errors and intervals; an exact measure is its own interval."""
     se = np.sqrt(_variance(counts, gradient, population=population))
     exact = (se == 0) & (not population)
     low, high = (np.where(exact, estimate, end) for end in ends)
@@ -107,7 +107,7 @@ def _estimates(
 
 
 def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floats:
-    """Return the variance of a linear function of the three supports; 0 if it is only rounding."""
+    """Return the variance of a linear function of the supports; 0 if it is rounding only."""
     covariance = counts.covariance(population=population) / counts.records**2
     variance = np.einsum("ni,nij,nj->n", gradient, covariance, gradient)
     largest = np.abs(counts.counts).max(axis=1, initial=1.0) / counts.records**2
@@ -116,9 +116,9 @@ def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floa
 
 
 def measured(counts: RuleCounts, z: float, *, population: bool) -> tuple[RuleEstimates, ...]:
-    """Return supports, confidences, lifts and leverages of rules; arguments as for `confidences`.
+    """Return the supports, confidences, lifts and leverages of rules; see `confidences`.
 
-    Intervals of shrunk counts are the intervals before shrinkage, widened to contain the estimates.
+    For shrunk counts, intervals are those before shrinkage, widened to contain the estimates.
     """
     measures = []
     for measure in (supports, confidences, lifts, leverages):

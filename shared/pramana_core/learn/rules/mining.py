@@ -1,11 +1,12 @@
 """Frequent itemsets, level by level, from estimated supports (Ma 7.1.2; FRAPP 6).
 
-An itemset is examined if the estimates of all subsets one item shorter reach the minimum. Decisions
-are then *point* or *controlled*. *point* chooses estimates at or above the minimum, as the papers
-do. *controlled* keeps the expected share of wrong choices at `false_discovery` (Benjamini and
-Hochberg): an itemset's p-value is the largest of its own and its subsets', doubled from two items
-on, because of the selection. The rate assumes normal estimates: at N = 5,000 and p = 0.0005, 70
-items just below the minimum gave 7 % instead of 5 %.
+An itemset is examined if the estimates of all its subsets with one item less reach the minimum.
+Then one of two rules decides. *point* chooses itemsets with estimates at or above the minimum, as
+the papers do. *controlled* limits the expected share of wrong choices to `false_discovery`
+(Benjamini and Hochberg). For this rule the p-value of an itemset is the largest among its own and
+its subsets'; p-values of two or more items are doubled first because of the selection. The limit
+assumes normal estimates. With N = 5,000, p = 0.0005 and 70 items just below the minimum, the share
+was 7 % instead of 5 %.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from pramana_core.marginals.support_counts import Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
 
 PIECE = 20_000
-"""The approximate number of itemsets counted at once."""
+"""The approximate number of itemsets counted at a time."""
 
 MOST_CANDIDATES = 1_000_000
-"""The maximum number of candidates of one length."""
+"""The maximum number of candidate itemsets of one length."""
 
 _NOT_ESTIMATED = (SingularChannel, EstimationError, LimitExceeded)
-"""Errors raised if the reports do not estimate an itemset."""
+"""The errors raised if the reports do not estimate an itemset."""
 
 
 def mine_itemsets(
@@ -48,13 +49,13 @@ def mine_itemsets(
     options: RuleOptions,
     on_step: Progress | None = None,
 ) -> FoundItemsets:
-    """Return the examined itemsets of some items, with at most one item per variable.
+    """Mine frequent itemsets among some items, with at most one item per variable.
 
     Itemsets that the reports do not estimate are undecided and are not extended. `on_step` is
     called with the number of lengths done and the maximum length. Raises OptionError,
-    UnknownVariable, DomainError: no items, or an unknown item. LimitExceeded: more than
-    `MOST_CANDIDATES` itemsets of one length. SingularChannel, EstimationError: not even single
-    items can be estimated.
+    UnknownVariable, DomainError: there are no items, or an item is unknown. LimitExceeded: there
+    are more than `MOST_CANDIDATES` itemsets of one length. SingularChannel, EstimationError: not
+    even single items can be estimated.
     """
     items = tuple(items)
     if not items:
@@ -75,7 +76,6 @@ def mine_itemsets(
 def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the smallest length with supports that no reports contain, or None."""
     names = [name for name, _ in items]
     if marginals.can_estimate(list(dict.fromkeys(names))):
         return None
@@ -110,7 +110,7 @@ def _levels(
 def next_candidates(
     rows: Indices, variables: Indices, most: int = MOST_CANDIDATES
 ) -> tuple[Indices, Indices]:
-    """Return the itemsets one item longer whose subsets one item shorter are all kept.
+    """Return the itemsets with one more item than the kept ones, all of whose subsets are kept.
 
     `rows` are kept itemsets of k items, (n, k), in lexicographic order; `variables` has a number
     per item. Returns (m, k + 1) candidates in that order and, in the same shape, the row of the
@@ -152,7 +152,6 @@ def _judge(
     before: Sequence[Level],
     options: RuleOptions,
 ) -> Level:
-    """Return a level with the errors, intervals, verdicts and p-values of its itemsets."""
     records = counts.records
     support = counts.counts / records
     population = options.against == "population"
@@ -187,7 +186,6 @@ def _decide(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
 def _counted(
     supports: Supports, itemsets: Indices, variables: Indices, on_piece: Callable[[], None]
 ) -> SupportCounts:
-    """Return the counts of a level, NaN for itemsets that the reports do not estimate."""
     rows, parts = pieces(itemsets, variables), []
     failure: Exception | None = None
     for some in rows:
@@ -219,13 +217,13 @@ def _counted_separately(supports: Supports, itemsets: Indices, variables: Indice
 
 
 def variables_of(items: tuple[Item, ...]) -> Indices:
-    """Return a number per item, equal for items of one variable."""
+    """Return an integer for each item, which is equal for items of the same variable."""
     numbers = {name: number for number, (name, _) in enumerate(items)}
     return np.array([numbers[name] for name, _ in items], dtype=np.int64)
 
 
 def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
-    """Return the rows of itemsets, (n, k), in pieces that keep each set of variables together."""
+    """Return rows of itemsets, (n, k), in pieces that keep sets of variables together."""
     if len(itemsets) <= PIECE:
         return [np.arange(len(itemsets), dtype=np.int64)]
     _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)

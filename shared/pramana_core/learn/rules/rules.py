@@ -27,19 +27,19 @@ from pramana_core.marginals.support_counts import Flags, Indices, RuleCounts
 from pramana_core.progress import Progress, unwatched
 
 MOST_RULES = 1_000_000
-"""The default maximum number of rules."""
+"""The maximum number of rules, unless the caller gives another."""
 
 MOST_PARTS = 1 << 16
-"""The maximum number of parts of an itemset."""
+"""The maximum number of ways in which an itemset is split into two sides of a rule."""
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
+    """A rule `antecedent -> consequent`; each side is a tuple of item indices, as in `Itemset`.
 
-    Estimates are raw. Errors and intervals follow the options of the itemsets.
+    The measures are raw estimates. Their errors and intervals follow the options of the itemsets.
     """
 
     antecedent: tuple[int, ...]
@@ -69,12 +69,12 @@ def derive_rules(
     most: int = MOST_RULES,
     on_step: Progress | None = None,
 ) -> tuple[Rule, ...]:
-    """Return the rules between the parts of the frequent itemsets, longer antecedents first.
+    """Return the rules from splitting each frequent itemset, those with longer antecedents first.
 
-    `minimum_confidence` applies to the estimate, or if `certain` to the lower end of its interval.
-    `on_step` is called with the number of lengths done and in total. Raises OptionError: the
-    minimum confidence is not a share. LimitExceeded: more than `most` rules, more than `MOST_RULES`
-    candidates of `certain` rules, or an itemset of too many items.
+    `minimum_confidence` applies to the estimated confidence or, if `certain`, to the lower end of
+    its interval. `on_step` is called with the number of lengths done and in total. Raises
+    OptionError: `minimum_confidence` is not between 0 and 1. LimitExceeded: more than `most` rules,
+    more than `MOST_RULES` candidates of `certain` rules, or an itemset of too many items.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched
@@ -119,7 +119,6 @@ def _supports_of(found: FoundItemsets) -> dict[tuple[int, ...], float]:
 def _candidates(
     level: Level, shares: Mapping[tuple[int, ...], float], minimum: float, before: int, most: int
 ) -> tuple[Indices, Flags]:
-    """Return the itemsets of rules with sufficient estimated confidence, and their antecedents."""
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
@@ -139,10 +138,9 @@ def _candidates(
 
 
 def _parts(length: int) -> Flags:
-    """Return every antecedent of some but not all items, longer antecedents first."""
     if 1 << length > MOST_PARTS:
         raise LimitExceeded(
-            f"An itemset of {length} items has too many parts for rules.",
+            f"An itemset of {length} items can be split into two sides of a rule in too many ways.",
             where="max_length",
             remedy="Mine shorter itemsets.",
         )

@@ -1,8 +1,8 @@
 """Choosing the attribute by which a node of a decision tree is split.
 
-Candidates are the attributes whose gain exceeds chance, corrected for choosing the best of several.
-The chosen attribute has the largest gain after subtracting the part expected from randomization; of
-gains equal up to rounding, the first.
+An attribute is a candidate if its gain is significantly above the gain expected by chance, with a
+correction for the number of attributes compared. The candidate with the largest gain, after
+subtracting the part expected from randomization, is chosen. Ties go to the first attribute.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 from pramana_core.ties import TIE, first_largest, reaches
 
 UNSURE = 0.05
-"""The largest p-value at which the interval of a split's information excludes 0."""
+"""The significance level at which the interval of a split's information excludes 0."""
 
 _BIT = 1.0
-"""The scale at which gains in bits are rounded."""
+"""Differences in bits that are rounding errors at this scale count as zero."""
 
 LEAST_GAIN = TIE * _BIT
-"""Smaller gains, and smaller differences between two gains, are rounding."""
+"""Gains, and differences between gains, below this value count as zero because of rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class SplitCandidate:
-    """An attribute that may split a node, its table with the class, and how many were tried."""
+    """An attribute that may split a node, with its table, and the number of attributes tried."""
 
     attribute: str
     table: Subtable
@@ -46,7 +46,7 @@ class SplitCandidate:
 
     @cached_property
     def counts(self) -> Tensor:
-        """The raw counts, with a row per category and a column per class."""
+        """The raw counts, with a row for each category and a column for each class."""
         return self.table.counts
 
     @cached_property
@@ -59,12 +59,13 @@ class SplitCandidate:
 
     @cached_property
     def evidence(self) -> GainEvidence:
-        """The evidence of the table for the split."""
+        """The evidence of the table for a split by the attribute."""
         table = self.table
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
     def trial(self, *, tested: bool) -> tuple[float, float]:
-        """Return the gain and its p-value; a tested gain excludes the part from randomization."""
+        """Return the gain and its p-value. If `tested`, the part of the gain expected from
+        randomization is subtracted."""
         # Tables of a node are fitted separately, so their sums may differ.
         there = self.counts.sum() > EMPTY * self.table.records
         gain = information_gain(valid_counts(self.counts)) if there else 0.0
@@ -73,7 +74,7 @@ class SplitCandidate:
         return (gain - self.evidence.noise, self.evidence.p_value) if tested else (gain, 0.0)
 
     def split(self) -> Split:
-        """Return the split of the node."""
+        """Return the split of the node by the attribute."""
         evidence = self.evidence
         # Information is at most the entropy of the attribute and of the class.
         most = math.log2(min(self.counts.shape))
@@ -102,9 +103,9 @@ def best_split(
 ) -> SplitCandidate | None:
     """Return the best attribute to split a node by, or None if no split is worthwhile.
 
-    Attributes without an estimate in the node are skipped, and the first of equally good attributes
-    is chosen. `limit` is the largest p-value; None skips the test. Raises EstimationError: no
-    attribute has an estimate at the root. LimitExceeded: a table is too large.
+    Attributes whose table cannot be estimated in the node are skipped. Of equally good attributes,
+    the first is chosen. `limit` is the largest p-value; with None, splits are not tested. Raises
+    EstimationError: no attribute has an estimate at the root. LimitExceeded: a table is too large.
     """
     failed: EstimationError | None = None
     tried: dict[str, tuple[float, float]] = {}

@@ -14,17 +14,17 @@ from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import Item, TreePicture, fitting_depth
 
 ROWS = 25
-"""The maximum number of rows of a picture, which shows as many top levels as fit."""
+"""The maximum number of rows of a picture; it shows as many top levels of the tree as fit."""
 
 WIDTH = 1180.0
-"""The width of a page. A picture of several levels must fit into it."""
+"""The maximum width of a picture of several levels, which is the width of a page."""
 
 
 def draw_tree(tree: DecisionTree) -> Layout:
     """Return a picture of the top of a tree, with as many levels as fit on a page but at least one.
 
-    A question whose leaves do not differ beyond their errors is drawn as a leaf. In a pruned tree,
-    leaves of one class are drawn together. Hovering over a node shows its counts.
+    A question is drawn as a leaf if the differences between its leaves may be due to errors. In a
+    pruned tree, leaves of one class below a question are drawn as one. Hovering shows counts.
     """
     whole, tree = len(tree.leaves), replace(tree, root=distinct(tree.root))
     top: tuple[Node, ...] = (tree.root,)
@@ -49,9 +49,9 @@ def _leaves(node: Node) -> int:
 
 
 def distinct(node: Node) -> Node:
-    """Return a tree in which the leaves of each last question differ beyond their errors.
+    """Return a tree without last questions whose leaves differ only within their errors.
 
-    Two leaves differ if the 95 % intervals of some class's share do not overlap.
+    Two leaves differ if, for some class, the 95 % intervals of its share do not overlap.
     """
     if node.split is None:
         return node
@@ -64,7 +64,6 @@ def distinct(node: Node) -> Node:
 
 
 def _left_out(tree: DecisionTree, depth: int, whole: int) -> str:
-    """Return how much of a tree with `whole` leaves is not drawn, as text; "" if all is drawn."""
     level, drawn = [tree.root], 0
     while drawn <= depth and any(node.split is not None for node in level):
         level, drawn = [child for node in level for child in node.children], drawn + 1
@@ -79,7 +78,6 @@ def _left_out(tree: DecisionTree, depth: int, whole: int) -> str:
 
 
 def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
-    """Return the drawn item of a node, or of several leaves of one class, down to a depth."""
     (node, *others) = nodes
     if others:
         return _alike(tree, nodes)
@@ -117,7 +115,6 @@ def _leaf(tree: DecisionTree, node: Node) -> Item:
 
 
 def _alike(tree: DecisionTree, leaves: Sequence[Node]) -> Item:
-    """Return one item for leaves of one class, with probabilities averaged by their records."""
     sizes = np.array([max(leaf.classes.total, 0.0) for leaf in leaves])
     weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(leaves), 1 / len(leaves))
     shares = weights @ np.array([leaf.classes.probabilities for leaf in leaves])
@@ -141,7 +138,6 @@ def _bar(
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
-    """Return the hover text: counts with errors, intervals, and the test of a question."""
     known = node.classes
     lines = [
         f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f});"

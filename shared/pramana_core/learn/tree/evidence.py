@@ -1,11 +1,11 @@
-"""The information of an attribute about the class in a table, and the part expected from chance.
+"""The information of an attribute about the class in a table, and how much of it chance explains.
 
 For a table T of estimated counts with sum n and margins r and c, the likelihood ratio statistic is
 2 n ln 2 times the information gain (Ma 7.2.1). Under independence the statistic is about e'We,
 where W = diag(1/E) - [same row]/r - [same column]/c + 1/n at E = r c'/n. Its mean is tr(W Cov) and
-its variance 2 tr((W Cov)^2). A multiple of a chi-square with these moments gives the p-value
-(Satterthwaite 1946). The interval of the information inverts a normal approximation of the
-statistic.
+its variance 2 tr((W Cov)^2). The p-value comes from the multiple of a chi-square distribution that
+has these moments (Satterthwaite 1946). The interval of the information comes from a normal
+approximation of the statistic.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 
 EMPTY = 1e-9
-"""A node or class with less than this share of all records is empty: the rest is rounding."""
+"""A node or class with less than this share of all records counts as empty (rounding)."""
 
 EVIDENT = 2.0
-"""A category enters the test if its count exceeds this many standard errors."""
+"""A row or column enters the test if its count exceeds this many standard errors."""
 
 _LEAST = 1e-12
 _Z = normal_quantile(LEVEL)
@@ -36,10 +36,9 @@ class GainEvidence:
     """The information gain of a split in bits, and its error.
 
     Attributes:
-        gain, noise: of the counts, and the part expected from randomization alone.
-        chance: the gain expected if attribute and class are independent.
-        information, interval: the gain above chance, at least 0, and its 95 % interval against the
-            population.
+        gain, noise: the gain of the counts, and the part of it expected from randomization alone.
+        chance: the gain expected if the attribute and the class are independent.
+        information, interval: the gain minus `chance`, at least 0, and its 95 % interval.
         statistic, degrees, p_value: the likelihood ratio test; the statistic is 0 without a test.
     """
 
@@ -54,17 +53,17 @@ class GainEvidence:
 
 
 def best_of(tried: int, p_value: float) -> float:
-    """Return the probability that the smallest of `tried` p-values is at most `p_value` (Sidak)."""
+    """Return the chance that the smallest of `tried` p-values is at most `p_value` (Sidak)."""
     return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
 
 
 def valid_rows(rows: Tensor) -> Tensor:
-    """Return the distribution nearest to each row; each row must sum to 1."""
+    """Return the distribution nearest to each row, given rows whose sums are 1."""
     return rows if rows.min() >= 0 else project_to_simplex(rows)
 
 
 def valid_counts(counts: Tensor) -> Tensor:
-    """Return the nearest nonnegative table with the same sum, which must be positive."""
+    """Return the nearest nonnegative table with the same sum; the sum must be positive."""
     if counts.min() >= 0:
         return counts
     total = float(counts.sum())
@@ -72,7 +71,7 @@ def valid_counts(counts: Tensor) -> Tensor:
 
 
 def information_gain(counts: Tensor) -> float:
-    """Return the information, in bits, of the rows of valid counts (K, m) about the columns."""
+    """Return the information of the row about the column, in bits; `counts` are valid, (K, m)."""
     rows = counts.sum(axis=1)
     total = float(rows.sum())
     gain = _self_information(counts) + total * math.log(total)
@@ -90,7 +89,7 @@ def weigh(
     """Return the evidence of a table for splitting a node by an attribute.
 
     `counts` are (K, m) for K categories and m classes, with a positive sum. `covariance`, (K m, K
-    m), is the covariance of the counts given the records. For `counted` see `Subtable`.
+    m), is the covariance of the counts given the records. `counted` is explained at `Subtable`.
     """
     gain = information_gain(valid_counts(counts))
     bits = 2 * float(counts.sum()) * math.log(2)
@@ -121,7 +120,7 @@ def weigh(
 
 
 def _information_interval(above: float, variance: float, stretch: float) -> tuple[float, float]:
-    """Return the ends of the g >= 0 with (above - g)^2 <= z^2 (variance + 4 stretch g)."""
+    """Return the two ends of {g >= 0: (above - g)^2 <= z^2 (variance + 4 stretch g)}."""
     middle = above + 2 * _Z**2 * stretch
     half = math.sqrt(max(middle**2 - above**2 + _Z**2 * variance, 0.0))
     return max(middle - half, 0.0), max(middle + half, 0.0)
@@ -130,7 +129,7 @@ def _information_interval(above: float, variance: float, stretch: float) -> tupl
 def _chance(
     table: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[float, float, float]:
-    """Return tr(W V), and the mean and variance of the statistic under independence."""
+    """Return tr(W Cov), and the statistic's mean and variance under independence."""
     total = table.sum()
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     k, m = table.shape
@@ -156,14 +155,12 @@ def _chance(
 
 
 def _sampling(counts: Tensor, records: int) -> Tensor:
-    """Return the covariance of counts caused by sampling the records."""
     flat = counts.ravel()
     part: Tensor = np.diag(flat) - np.outer(flat, flat) / records
     return part
 
 
 def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
-    """Return the rows and columns whose counts stand out from their own noise."""
     k, m = counts.shape
     blocks = covariance.reshape(k, m, k, m)
     # Views: a large table needs only the covariances within a row or a column.
@@ -188,7 +185,6 @@ def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
 
 
 def _stretch(valid: Tensor, ratio: float, covariance: Tensor, usual: float) -> float:
-    """Return the delta-method variance of a gain's statistic over four times the statistic."""
     if ratio <= 0:
         return usual
     total = valid.sum()

@@ -1,4 +1,4 @@
-"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), within the limits of the noise."""
+"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), to the depth that noise allows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pramana_core.progress import Progress, unwatched
 from pramana_core.ties import reaches
 
 STEPS = 1000
-"""The number of progress steps of a whole tree."""
+"""The number of progress steps reported for a whole tree."""
 
 
 def learn_tree(
@@ -43,8 +43,8 @@ def learn_tree(
 ) -> DecisionTree:
     """Learn a decision tree from exact or estimated counts.
 
-    `attributes` are by default all other variables. Of equally good attributes the first splits a
-    node. `on_step` is called at each node with steps done and `STEPS`.
+    By default, `attributes` are all variables except the target. Of equally good attributes, the
+    first splits a node. `on_step` is called at each node with the steps done and `STEPS`.
 
     Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see
     `best_split`.
@@ -78,7 +78,6 @@ def _everything(
         return None, marginals.subpopulation(), None
 
     def tick(*_: int) -> None:
-        """Allow cancellation before the growth, which has an unknown duration."""
         on_step(0, STEPS)
 
     model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
@@ -135,7 +134,7 @@ class _Grower:
         depth: int,
         share: float,
     ) -> Node:
-        """Grow a node and its descendants; `share` is the node's part of the progress."""
+        """Return a grown node; `share` is the part of the progress that its subtree represents."""
         self.on_step(round(STEPS * self._done), STEPS)
         within, best = self._best_split(reach, attributes, classes, depth)
         if not within or not best:
@@ -169,7 +168,6 @@ class _Grower:
         return within, best_split(within, self.target, attributes, limit=self.options.limit)
 
     def _open(self, classes: NodeClasses, depth: int) -> bool:
-        """Return whether a node may be split: it has enough records, of more than one class."""
         if depth in (self.options.max_depth, DEEPEST):
             return False
         # An empty node is never split.

@@ -1,4 +1,4 @@
-"""Decision trees as frozen values and as JSON."""
+"""Decision trees as immutable values and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import first_largest_of_rows
 
 _CHUNK = 1 << 15
-"""The number of records processed together, so that their data stay in the processor's cache."""
+"""The number of records processed at a time; it is small enough for the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,10 @@ class DecisionTree:
     """A tree that predicts a class from other variables; a `Predictor`.
 
     `records` is the number of records from which the tree was learned. `through` names the model
-    that gave its counts, or is None for counts estimated from reports. Raises DomainError: inputs
-    are missing or include the class, a node does not fit the variables, or a path splits twice by a
-    variable. UnknownVariable: a split by a variable that is not an input.
+    from which the counts come; it is None if the counts were estimated from reports. Raises
+    DomainError: there are no inputs, the inputs include the class, a node does not fit the
+    variables, or a path splits by the same variable twice. UnknownVariable: a node is split by a
+    variable that is not an input.
     """
 
     inputs: Domain
@@ -74,7 +75,7 @@ class DecisionTree:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs by which nodes are split."""
+        """The inputs by which some node is split."""
         questions = {node.split.attribute for node in self.root if node.split is not None}
         return tuple(name for name in self.inputs.names if name in questions)
 
@@ -84,15 +85,15 @@ class DecisionTree:
         return tuple(node for node in self.root if node.split is None)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; missing values average over all children."""
+        """Return the class codes of n records; for a missing value, all children are averaged."""
         classes = first_largest_of_rows(self.probabilities(codes))
         return classes.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return the probability of each class, (n, classes).
 
-        A record with a missing value goes to all children in proportion to their records (C4.5;
-        Quinlan 1993, section 3.2).
+        A record with a missing value is divided among all children in proportion to their records
+        (C4.5; Quinlan 1993, section 3.2).
         """
         columns = record_columns(self.inputs, codes, missing=True)
         found = np.zeros((len(columns[0]), self.target.size))
@@ -102,7 +103,6 @@ class DecisionTree:
         return found
 
     def _spread(self, columns: Sequence[Codes], found: Tensor) -> None:
-        """Add the probabilities of each record's leaves to its row."""
         everything = np.arange(len(found))
         waiting: list[tuple[Node, npt.NDArray[np.int64], Tensor]] = [
             (self.root, everything, np.ones(len(found)))
@@ -123,7 +123,6 @@ class DecisionTree:
 
 
 def _shares(node: Node) -> Tensor:
-    """Return the share of a node's records in each child, equal shares if the counts are all 0."""
     totals = np.maximum([child.classes.total for child in node.children], 0.0)
     whole = float(totals.sum())
     shares: Tensor = totals / whole if whole > 0 else np.full(len(totals), 1 / len(totals))
@@ -131,4 +130,4 @@ def _shares(node: Node) -> Tensor:
 
 
 DOCUMENT = DocumentForm("decision-tree", DecisionTree, "a decision tree")
-"""Decision trees as JSON."""
+"""The form of decision trees as JSON documents."""

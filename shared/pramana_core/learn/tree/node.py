@@ -1,4 +1,4 @@
-"""The nodes of a decision tree: the classes of a node's records with errors, and its split."""
+"""The nodes of a decision tree. A node has the counts of classes, with errors, and its split."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Share = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True)
 class NodeClasses:
-    """The classes of a node's records; every tuple has one number per class.
+    """The counts of the classes in a node; every tuple has one number for each class.
 
     Attributes:
-        counts: the raw estimates, which may be negative.
+        counts: raw estimates, which may be negative.
         se_records, se_population: the standard errors of the counts, given the records and against
             the population.
         low, high: the 95 % intervals of the classes' shares, against the population.
-        effective: the number of unrandomized records with the same information.
-        leaned: how far the node's own proportions are moved toward its parent's, from 0 to 1.
-        probabilities: the distribution used for predictions: the moved proportions, made valid.
+        effective: the number of unrandomized records that would give the same information.
+        leaned: how far the proportions in the node are moved toward the parent's, from 0 to 1.
+        probabilities: the moved proportions, made a valid distribution, for predictions.
 
-    Raises DomainError, ChannelError: lengths differ or are 0, or probabilities do not sum to 1.
+    Raises DomainError: lengths differ or are 0. ChannelError: probabilities do not sum to 1.
     """
 
     counts: tuple[Finite, ...]
@@ -52,18 +52,18 @@ class NodeClasses:
     def __post_init__(self) -> None:
         parts = (self.counts, self.se_records, self.se_population, self.low, self.high)
         if not self.counts or {len(part) for part in parts} != {len(self.probabilities)}:
-            raise DomainError("A node needs counts, errors and probabilities of one length.")
+            raise DomainError("A node needs counts, errors and probabilities of equal length.")
         if abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
             raise ChannelError("A node's class probabilities are not a distribution.")
 
     @property
     def total(self) -> float:
-        """The estimated number of the node's records."""
+        """The estimated number of records in the node."""
         return math.fsum(self.counts)
 
     @property
     def proportions(self) -> tuple[float, ...] | None:
-        """The classes' shares of the node's own counts, clipped to [0, 1]; None if it is empty."""
+        """The classes' shares by the node's own counts, within [0, 1]; None if it is empty."""
         total = self.total
         if total <= 0 or not self.effective:
             return None
@@ -71,7 +71,7 @@ class NodeClasses:
 
     @property
     def decision(self) -> int:
-        """The code of the most probable class, the first if several are equal."""
+        """The code of the most probable class; of equally probable classes, the first."""
         return first_largest(self.probabilities)
 
 
@@ -81,12 +81,12 @@ class Split:
 
     Attributes:
         attribute: the variable.
-        gain, chance: the gain of the counts in bits, and its mean if attribute and class are
-            independent.
-        excess, low, high: the gain above chance, and its 95 % interval.
-        statistic, degrees: the likelihood ratio and its degrees of freedom.
+        gain, chance: the information gain of the counts in bits, and its mean if the attribute and
+            the class are independent.
+        excess, low, high: the gain minus `chance`, and its 95 % interval.
+        statistic, degrees: the likelihood ratio statistic and its degrees of freedom.
         tried: the number of attributes compared.
-        p_value: the probability that the best of them shows as much by chance.
+        p_value: the probability that the best of these attributes would gain as much by chance.
 
     Raises DomainError: `low` is above `high`.
     """
@@ -105,21 +105,22 @@ class Split:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise DomainError(
-                f"The interval of the information of {self.attribute!r} has its ends swapped.",
+                f"The low end of the interval of the information of {self.attribute!r} is above"
+                " its high end.",
                 where=self.attribute,
             )
 
 
 @dataclass(frozen=True)
 class Node:
-    """A leaf, or a split with one child per category of its attribute, in code order."""
+    """A leaf, or a node with a split and one child for each category, in code order."""
 
     classes: NodeClasses
     split: Split | None = None
     children: tuple[Node, ...] = ()
 
     def __iter__(self) -> Iterator[Node]:
-        """Yield this node and all its descendants, each before its children."""
+        """Yield this node and all its descendants, every node before its children."""
         yield self
         for child in self.children:
             yield from child
@@ -134,7 +135,7 @@ _Z = normal_quantile(LEVEL)
 
 
 def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[Tensor, Tensor]:
-    """Return Wilson's (1927) intervals of the classes' shares in K nodes, low and high ends (K, m).
+    """Return Wilson's (1927) intervals of the classes' shares in K nodes, low and high, (K, m).
 
     The intervals are against the population and include the variance of randomization. A node
     without records has the interval 0 to 1.
@@ -154,7 +155,7 @@ def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[T
 
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
-"""A grid of true distances between children and their parent; none exceeds sqrt 2."""
+"""A grid of true distances between the probabilities of children and parent, up to sqrt 2."""
 
 _LEAST = 1e-12
 
@@ -168,20 +169,20 @@ def class_counts(
     *,
     counted: bool = True,
 ) -> tuple[NodeClasses, ...]:
-    """Return the classes of the records of K nodes with one parent.
+    """Return the class counts of K nodes that have the same parent.
 
     With p the node's proportions, q its parent's, v the randomization variance of p and t the
     distance of children from their parent, the probabilities are (t^2 p + v q) / (t^2 + v),
     averaged over the posterior of t under a half-Cauchy prior of scale `shrinkage` (Gelman 2006).
-    `effective` is n^2 / (n + V), V the summed variance of the class counts. A model's counts are
-    not moved.
+    `effective` is n^2 / (n + V), where V is the sum of the class counts' variances. Probabilities
+    from a model's counts are not moved.
 
     Args:
         counts, covariance: by node and class, (K, m), and their covariance given the records, (K,
             m, m).
         records: the number of all records.
         parent: the parent's probabilities; None at the root.
-        shrinkage: the scale of the prior; None does not move p.
+        shrinkage: the scale of the prior; with None, p is not moved.
         counted: whether the nodes' records were counted; see `Subtable`.
     """
     given, drawn = _variances(counts, covariance, records, counted=counted)
@@ -212,7 +213,6 @@ def class_counts(
 def _variances(
     counts: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the variance of each count, given the records and against the population."""
     own = np.diagonal(covariance, axis1=1, axis2=2)
     given = np.maximum(own, 0.0) if counted else own
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
@@ -221,7 +221,7 @@ def _variances(
 
 
 def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Tensor:
-    """Return the number of records whose proportions would have the variance of a model's."""
+    """Return how many unrandomized records would give proportions with this variance."""
     size = counts.sum(axis=1)
     drawn = counts[:, :, None] * np.eye(counts.shape[1])
     drawn = drawn - counts[:, :, None] * counts[:, None, :] / records
@@ -233,7 +233,6 @@ def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Ten
 
 
 def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
-    """Return how far each row of proportions moves toward the parent's, from 0 to 1."""
     k, m = own.shape
     # The error of a proportion is its count's error minus its share of the sum's error.
     onto = np.eye(m) - own[:, :, None]
@@ -244,7 +243,6 @@ def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Te
 
 
 def _weights(distance: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:
-    """Return the weight of each child's own proportions in its probabilities."""
     squared = np.square(_DISTANCES)[:, None]
     spread = squared + np.maximum(noise, _LEAST)
     likelihood = -degrees / 2 * (np.log(spread) + distance / spread).sum(axis=1)

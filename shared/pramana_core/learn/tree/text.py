@@ -1,4 +1,4 @@
-"""Decision trees as plain text, in the form of scikit-learn's ``export_text``."""
+"""Decision trees as plain text, in the layout of scikit-learn's ``export_text``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pramana_core.learn.tree.node import Node
 _INDENT = "|   "
 
 _WIDTH, _NARROW = 98, 40
-"""The number of columns of a line, and the minimum for the text of a deep node."""
+"""The maximum width of a line in characters, and the minimum width of the text of a deep node."""
 
 
 def write_tree_text(tree: DecisionTree, *, show_weights: bool = False) -> str:
@@ -21,9 +21,9 @@ def write_tree_text(tree: DecisionTree, *, show_weights: bool = False) -> str:
         |--- tear-production-rate = normal
         |   |--- class: soft
 
-    In a pruned tree, answers that lead to leaves of one class share a line. With `show_weights`,
-    questions show their information and test; leaves show their probabilities, and their shares
-    with 95 % intervals.
+    In a pruned tree, answers that lead to leaves of one class share a line. With `show_weights`, a
+    question also shows its information and test, and a leaf its probabilities and its shares with
+    95 % intervals.
     """
     lines = list(_lines(tree, tree.root, 0, weights=show_weights))
     if show_weights and tree.through is not None:
@@ -56,7 +56,6 @@ def _lines(tree: DecisionTree, node: Node, depth: int, *, weights: bool) -> Iter
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Return text in lines of a width without breaking names; one line if the text fits."""
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
@@ -70,7 +69,6 @@ def _leaf_weights(tree: DecisionTree, leaf: Node, lead: str) -> Iterator[str]:
 
 
 def _wrapped(lead: str, text: str) -> Iterator[str]:
-    """Yield text in lines of about `_WIDTH` columns; lines after the first are indented."""
     lines = textwrap.wrap(text, max(_WIDTH - len(lead), _NARROW), break_long_words=False)
     for number, part in enumerate(lines):
         yield f"{lead}{'  ' if number else ''}{part}"

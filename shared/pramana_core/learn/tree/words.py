@@ -1,4 +1,4 @@
-"""The texts of a decision tree's nodes, for its text, its picture and the miner's page."""
+"""Texts on the nodes of a decision tree, for its text form, its picture and the miner's page."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.ties import descending
 
 _NAMED = 6
-"""The maximum number of classes that a line lists; the remaining classes are counted."""
+"""The maximum number of classes that a line names; it gives the count of the others."""
 
 _LEAST_P = 1e-9
-"""Smaller p-values are not distinguished."""
+"""Smaller p-values are written as "below" this value."""
 
 
 def model_note(tree: DecisionTree) -> str:
-    """Return a note if a model gave the tree's counts, else ""."""
+    """Return a sentence on the model from which a tree's counts come, or "" without a model."""
     if tree.through is None:
         return ""
     return (
@@ -29,7 +29,8 @@ def model_note(tree: DecisionTree) -> str:
 
 
 def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], list[Node]]]:
-    """Return a node's answers and children; a pruned tree groups leaves of one class."""
+    """Return the answers to a node's question with the children that they lead to. In a pruned
+    tree, leaves of the same class are grouped."""
     if node.split is None:
         return []
     labels = tree.inputs[node.split.attribute].categories
@@ -45,7 +46,7 @@ def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ..
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, without the percent sign."""
+    """Return a share as a percentage, without the percent sign."""
     return f"{100 * share:.0f}"
 
 
@@ -55,7 +56,7 @@ def _by_share(classes: NodeClasses) -> list[int]:
 
 
 def lean(classes: NodeClasses) -> str:
-    """Return how much of a node's probabilities comes from its parent, as text; "" for the root."""
+    """Return text on how much of a node's probabilities comes from its parent; "" for the root."""
     if not classes.effective and classes.leaned:
         return "as its parent: it has no records of its own"
     if classes.leaned >= 0.995:
@@ -66,7 +67,7 @@ def lean(classes: NodeClasses) -> str:
 
 
 def probabilities(target: Variable, classes: NodeClasses) -> str:
-    """Return the class probabilities as text, the largest first."""
+    """Return the class probabilities as text, largest first."""
     each = (
         f"{target.categories[c]} {percent(classes.probabilities[c])} %" for c in _by_share(classes)
     )
@@ -74,7 +75,7 @@ def probabilities(target: Variable, classes: NodeClasses) -> str:
 
 
 def own_records(target: Variable, classes: NodeClasses) -> str:
-    """Return the number of a node's records and the intervals of their classes, as text."""
+    """Return text with the number of records in a node and the intervals of the classes' shares."""
     own = classes.proportions
     if own is None:
         return "no records of its own"
@@ -88,14 +89,14 @@ def own_records(target: Variable, classes: NodeClasses) -> str:
 
 
 def information(split: Split, tree: DecisionTree) -> str:
-    """Return the information of a question as text, with its interval if estimated."""
+    """Return text with the information of a question, and its interval if it was estimated."""
     if tree.through is not None:
         return f"{split.gain:.3f} bits expected"
     return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
 
 
 def likelihood_test(split: Split, tree: DecisionTree) -> str:
-    """Return the test of a question as text; "" through a model, where questions are not tested."""
+    """Return text on the test of a question; "" if the tree's counts come from a model."""
     if tree.through is not None:
         return ""
     tried = f" (best of {split.tried})" if split.tried > 1 else ""

@@ -1,4 +1,4 @@
-"""The common parts of masking methods: S and X, noise, scores, results.
+"""The common parts of masking methods: inputs S and X, noise, normal scores and results.
 
-The checks and cautions before masking are here; the methods are not.
+The checks and cautions before masking are here, too. The methods are in another package.
 """

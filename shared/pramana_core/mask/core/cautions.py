@@ -1,4 +1,4 @@
-"""Cautions for a custodian, sorted by gravity."""
+"""Cautions for a custodian, sorted by gravity, the gravest first."""
 
 from __future__ import annotations
 
@@ -14,62 +14,62 @@ from pramana_core.mixed import Floats
 
 
 class Gravity(IntEnum):
-    """The subject of a caution; the gravest is first."""
+    """The gravity of a caution, by its subject, the gravest first."""
 
     GRAVE = 0
-    """Readers may find single true values."""
+    """Readers of the release may find single true values."""
     WARNING = 1
-    """Masked values are near the true ones, or mislead an analyst."""
+    """Masked values are near the true values, or they mislead an analyst."""
     NOTE = 2
-    """Something was omitted, or is kept less exactly."""
+    """Something was left out, or is kept less exactly than promised."""
 
 
 class Caution(str):
-    """A sentence with its `gravity`; it names columns, never values."""
+    """A sentence with its `gravity`; it names columns but never values."""
 
     __slots__ = ("gravity",)
     gravity: Gravity
 
     def __new__(cls, sentence: str, gravity: Gravity = Gravity.WARNING) -> Self:
-        """Return a sentence with a gravity."""
+        """Return a caution with this sentence and gravity."""
         made = super().__new__(cls, sentence)
         made.gravity = gravity
         return made
 
 
 def gravity_of(sentence: str) -> Gravity:
-    """Return the gravity of a sentence; a plain string is a warning."""
+    """Return the gravity of a sentence; a plain string counts as a warning."""
     return sentence.gravity if isinstance(sentence, Caution) else Gravity.WARNING
 
 
 def gravest_first(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct sentences by their gravity; equally grave ones keep their order."""
+    """Return distinct sentences, gravest first; equally grave sentences keep their order."""
     return tuple(sorted(dict.fromkeys(sentences), key=gravity_of))
 
 
 DOMINANT = 0.9
-"""A value with more than this share of a column's sum of squares dominates the column."""
+"""A value with more than this share of its column's sum of squares dominates the column."""
 
 NEARLY_TOLD = 0.95
-"""Above this R^2 of a column on S, its masked values are close to the true ones."""
+"""If S explains more of a column's variance, masked values are near the true values."""
 
 SPARE = 20
-"""With fewer records beyond the count of columns, exact moments narrow the true values down."""
+"""If n exceeds the number of columns by less, exact moments narrow down the true values."""
 
 DIGITS = 45
-"""The approximate information, in bits, of one exact equation on the true values."""
+"""The approximate information, in bits, that one exact equation gives about the true values."""
 
 OFFSET = 1e6
-"""Means farther from 0, in standard deviations, cost digits of the moments."""
+"""If a mean is farther from 0 than this, in standard deviations, moments lose digits."""
 
 
 def cautions(
     given: Inputs, scored: Inputs | None = None, *, predicting: bool = True
 ) -> tuple[Caution, ...]:
-    """Return cautions about unusual S and X; they name columns, never values.
+    """Return cautions about unusual S and X; they name columns but never values.
 
-    `scored` replaces `given` where noise is generated from scores; `predicting`: X is predicted
-    from S.
+    If noise is generated from scores, `scored` has the scores of `given`. With `predicting`, the
+    method predicts X from S.
     """
     used = given if scored is None else scored
     shares = np.max(given.standard**2, axis=0) / given.records
@@ -92,8 +92,8 @@ def cautions(
         found.append(Caution(sentence, Gravity.GRAVE))
     if predicting and (names := _where(given, explained > NEARLY_TOLD)):
         sentence = (
-            f"S explains more than {NEARLY_TOLD:.0%} of the variance of {names}: masked values are"
-            " close to the true ones, and so is any prediction from S."
+            f"S explains more than {NEARLY_TOLD:.0%} of the variance of {names}, so masked values"
+            " are close to the true ones, and so is any prediction from S."
         )
         found.append(Caution(sentence))
     if predicting and scored is None and (names := _where(given, offsets > OFFSET)):
@@ -104,23 +104,24 @@ def cautions(
         found.append(Caution(sentence, Gravity.NOTE))
     if predicting and (names := _where(given, _solvable(given))):
         sentence = (
-            f"Too few records or distinct values in {names}: methods whose noise is orthogonal to X"
-            " (egadp, nmegadp) satisfy exact equations, from which a search can find the true"
-            " values. Mask more records, or use gadp or ipso."
+            f"There are too few records or distinct values in {names}. Methods whose noise is"
+            " orthogonal to X (egadp, nmegadp) satisfy exact equations, from which a search can"
+            " find the true values. Mask more records, or use gadp or ipso."
         )
         found.append(Caution(sentence, Gravity.GRAVE))
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
         sentence = (
-            f"There are only {spare} more records than columns of S and X together: exact moments"
-            " of the masked values narrow down the true ones. Mask more records or fewer columns."
+            f"There are only {spare} more records than columns of S and X together, so exact"
+            " moments of the masked values narrow down the true ones. Mask more records or fewer"
+            " columns."
         )
         found.append(Caution(sentence, Gravity.GRAVE))
     return tuple(found)
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return for each column whether its few equal steps let the equations determine it."""
+    """Return which columns have so few equal steps that equations reveal the values."""
     bits = []
     for column in given.matrix.T:
         # Numbers that overflow when divided by the finest step are not in equal steps.
@@ -132,13 +133,12 @@ def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
 
 
 def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
-    """Return the names of the chosen columns of X as text; empty if none is chosen."""
     names = [name for name, one in zip(given.x.names, chosen, strict=True) if one]
     return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}" if names else ""
 
 
 def below_zero(names: Sequence[str], true: Floats, masked: Floats) -> Iterator[str]:
-    """Yield a sentence for each of q columns with negative masked values but no true ones."""
+    """Yield a sentence for each column with negative masked but no negative true values."""
     for name, values, released in zip(names, true.T, masked.T, strict=True):
         count = int(np.count_nonzero(released < 0))
         if count and not np.any(values < 0):

@@ -1,7 +1,7 @@
 """Ranks, normal scores, and the normal copula behind them.
 
-A column with ties is a step function of a latent normal variable; the copula has the correlations
-of these variables.
+A column with ties is regarded as a step function of a latent normal variable. The copula has the
+correlations of these latent variables.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pramana_core.mixed import Floats, standardized
 
 
 def reordered(values: Floats, like: Floats) -> Floats:
-    """Return each column of `values`, sorted into the rank order of the column of `like`: n x q.
+    """Return `values`, n x q, with each column in the rank order of the column in `like`.
 
-    The released numbers are the original ones, so their marginal is exactly the original.
+    Each column keeps its numbers, so its distribution does not change.
     """
     found = np.empty_like(values)
     for place in range(values.shape[1]):
@@ -26,7 +26,7 @@ def reordered(values: Floats, like: Floats) -> Floats:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of columns, with ties at their mean rank: n x k."""
+    """Return the normal scores of columns, n x k; tied values get the score of their mean rank."""
     found = np.empty(values.shape)
     for place in range(values.shape[1]):
         found[:, place] = special.ndtri(stats.rankdata(values[:, place]) / (len(values) + 1))
@@ -34,7 +34,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def from_normal_scores(scores: Floats, values: Floats) -> Floats:
-    """Return the values at scores, interpolated between the order statistics of `values`: n x k."""
+    """Return the numbers, n x k, whose normal scores are `scores`, interpolated within `values`."""
     n = len(values)
     places = special.ndtr(scores) * (n + 1)
     steps = np.arange(1, n + 1)
@@ -43,22 +43,22 @@ def from_normal_scores(scores: Floats, values: Floats) -> Floats:
 
 
 TERMS = 80
-"""Terms of the Hermite series of a step function; 0.9 to the power of 80 is 2e-4."""
+"""The number of terms in the Hermite series of a step function; 0.9^80 is 2e-4."""
 
 ROUNDING = 1e-12
-"""A remaining variance below this share of the largest one is rounding error."""
+"""A remaining variance below this share of the largest is rounding error."""
 
 STRONGEST = 0.9999
-"""The largest correlation of two latent variables."""
+"""The largest correlation allowed between two latent variables."""
 
 
 def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
     """Return the correlations of S and of the normal variables behind X, (p + q) x (p + q).
 
     Correlations of S with X are divided by the correlation of X's scores with their normal
-    variable. Correlations within X with ties solve sum_k a_k b_k rho^k = covariance, where a and b
-    are the Hermite coefficients of their steps (Mehler). `by_ranks` takes 2 sin(pi r / 6) of rank
-    correlations (Pearson 1907) for columns without ties.
+    variable. With ties, correlations within X solve sum_k a_k b_k rho^k = covariance, where a and b
+    are the Hermite coefficients of their steps (Mehler). With `by_ranks`, correlations of columns
+    without ties are 2 sin(pi r / 6), where r are rank correlations (Pearson 1907).
     """
     p = scored.told.shape[1]
     columns = np.column_stack([scored.told, scored.standard])
@@ -81,8 +81,12 @@ def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
 def conditional(
     scored: Inputs, correlations: Floats, smallest: float = 1e-8
 ) -> tuple[Floats, Floats]:
-    """Return the prediction of the normal variables behind X from S, n x q, and a q x q root of the
-    residual covariance; eigenvalues of S's correlations below `smallest` count as 0."""
+    """Return the prediction of X's latent normal variables from S, n x q, and a q x q root of the
+    residual covariance. Eigenvalues of S's correlations below `smallest` count as 0.
+
+    The second result is a root of the residual covariance. Eigenvalues of the correlations of S
+    below `smallest` count as 0.
+    """
     p = scored.told.shape[1]
     between = correlations[:p, p:]
     coefficients = np.linalg.pinv(correlations[:p, :p], rcond=smallest, hermitian=True) @ between
@@ -94,7 +98,7 @@ def conditional(
 
 
 def _hermite(column: Floats) -> Floats:
-    """Return the Hermite coefficients of a standardized column as a step function of a normal."""
+    """Return the Hermite coefficients of a column as a step function of a normal variable."""
     levels, counts = np.unique(column, return_counts=True)
     ends = special.ndtri(np.cumsum(counts)[:-1] / len(column))
     density = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
@@ -107,7 +111,7 @@ def _hermite(column: Floats) -> Floats:
 
 
 def _correlation(covariance: float, terms: Floats) -> float:
-    """Return the rho that solves sum_k terms_k rho^k = covariance, or the closest feasible rho."""
+    """Return the rho that solves sum_k terms_k rho^k = covariance, or the closest possible rho."""
     powers = np.concatenate([[0.0], terms])
 
     def gap(rho: float) -> float:
@@ -121,7 +125,6 @@ def _correlation(covariance: float, terms: Floats) -> float:
 
 
 def _possible(correlations: Floats) -> Floats:
-    """Return a positive semidefinite correlation matrix near pairwise correlations."""
     values, vectors = np.linalg.eigh(correlations)
     if values[0] < 0:
         correlations = (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -1,7 +1,7 @@
-"""Each record's part in its own masked value: the weight of the true value, and the noise on it.
+"""The influence of records on their own masked values: the true value's weight, and noise.
 
 Noise must be orthogonal to some directions. A record that dominates such a direction has less noise
-than others, which its weight alone does not show.
+than other records, and its weight alone does not show that.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pramana_core.mixed import Floats, leverages
 from pramana_core.ties import descending, first_largest_of_rows
 
 EXPOSED = 0.25
-"""Records that reveal a larger share are reported: their masked and true values, both minus the
-prediction from S, then correlate by more than a half."""
+"""Records that reveal a larger share are reported. Minus the prediction from S, their masked and
+true values have a correlation of more than a half."""
 
 
 HEAVY = (((4 - 3 * EXPOSED) * EXPOSED) ** 0.5 - EXPOSED) / (2 * (1 - EXPOSED))
-"""Above this leverage w, a record is exposed by its weight alone, with the noise 1 - w that it
-leaves. Records of less weight are exposed because other columns, such as X, take noise away."""
+"""A record with a larger weight w is exposed by its weight alone, as its noise is 1 - w. With a
+lower weight, a record is exposed if other columns, such as X, reduce its noise."""
 
 _ALONE = (
     ("stands nearly alone in S", "stand nearly alone in S"),
@@ -36,10 +36,10 @@ _SPARED = (("has little noise", "have little noise"), " or cut outlying numbers 
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """Each record's part in its own masked values; it stays with the owner.
+    """The influence of each record on its own masked values; it stays with the owner.
 
-    `weights` are the moves of masked values per unit of true ones; `noises` the standard deviations
-    of the noise, in standard deviations of the residuals given S: n x q each.
+    `weights`, n x q, says by how much a masked value changes per unit of the true value. `noises`,
+    n x q, has the standard deviation of the noise, in standard deviations of the residuals given S.
     """
 
     weights: Floats = field(repr=False)
@@ -53,47 +53,47 @@ class Influence:
 
     @cached_property
     def columns(self) -> npt.NDArray[np.intp]:
-        """The index of the most revealed column of X for each record: n numbers."""
+        """The index of the column of X that each record's masked values reveal most."""
         return first_largest_of_rows(self._revealed)
 
     @property
     def told(self) -> Floats:
-        """The share of a record's variance given S that its masked value reveals: n numbers.
+        """The share of a record's variance given S that its masked value reveals, n numbers.
 
-        w^2 / (w^2 + s^2), with weight w and noise s: the R^2 of a reader who knows all other
-        records and E(X|S).
+        It is w^2 / (w^2 + s^2), with weight w and noise s, which is the R^2 that a reader reaches
+        who knows all other records and E(X|S).
         """
         return self._of(self._revealed)
 
     @property
     def own(self) -> Floats:
-        """The weights in the most revealed columns: n numbers."""
+        """The weight of each record in its most revealed column, n numbers."""
         return self._of(self.weights)
 
     @property
     def noise(self) -> Floats:
-        """The noise in the most revealed columns: n numbers."""
+        """The noise of each record in its most revealed column, n numbers."""
         return self._of(self.noises)
 
     @property
     def exposed(self) -> npt.NDArray[np.bool_]:
-        """A mask of the records to report: n truth values."""
+        """Whether each record must be reported to the custodian, n truth values."""
         found: npt.NDArray[np.bool_] = self.told > EXPOSED
         return found
 
     @property
     def stated(self) -> float:
-        """The largest weight, in any column, of the records that are not reported."""
+        """The largest weight, in any column, of the records that need not be reported."""
         return float(np.max(self.weights[~self.exposed], initial=0.0))
 
     @property
     def order(self) -> npt.NDArray[np.intp]:
-        """The indices of the records, the most revealed first."""
+        """The indices of the records, those that reveal most first."""
         return np.array(descending(self.told, scale=1.0), dtype=np.intp)
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
-        """Sentences on the records to report: those of large weight, and those of little noise."""
+        """Cautions about records to report, because of a large weight or little noise."""
         much = self.exposed & (self.own > HEAVY)
         little = self.exposed & ~much
         return tuple(
@@ -103,7 +103,6 @@ class Influence:
         )
 
     def _sentence(self, named: npt.NDArray[np.bool_], why: tuple[tuple[str, str], str]) -> str:
-        """Return a sentence on records: the weight of their own values, and their noise."""
         count, (stands, instead) = int(np.count_nonzero(named)), why
         own, noise = float(self.own[named].max()), float(self.noise[named].min())
         if count == 1:
@@ -124,10 +123,10 @@ class Influence:
 
 
 def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int = 1) -> Influence:
-    """Return each record's part in its own Y, a prediction plus noise; weights are n x q or n.
+    """Return the influence of each record on its own Y, which is a prediction plus noise.
 
-    Noise orthogonal to a basis of k columns has, for a record of leverage h, n / (n - k) times 1 -
-    h of the residual variance given S.
+    `weights` are n x q or n numbers. If the noise is orthogonal to a basis of k columns, a record
+    of leverage h has n / (n - k) (1 - h) of the residual variance given S.
     """
     own = np.repeat(weights[:, None], columns, axis=1) if weights.ndim == 1 else weights
     noise = np.ones(len(own))
@@ -138,14 +137,15 @@ def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int =
 
 
 def hidden(influence: Influence, limits: Limits) -> Influence:
-    """Return the influence if no record reveals more than `max_told`. Raises MaskingError."""
+    """Return the influence, if no record reveals more than `max_told`. Raises MaskingError."""
     most = limits.max_told
     over = 0 if most is None else int(np.count_nonzero(influence.told > most))
     if over:
         records = "1 record" if over == 1 else f"{over:,} records"
         raise MaskingError(
-            f"The masked values of {records} would reveal up to {influence.told.max():.2g} of the"
-            f" variance that S leaves; max_told allows {most:g}.",
+            f"The masked values of {records} would reveal up to a share"
+            f" {influence.told.max():.2g} of the variance that S does not explain; max_told"
+            f" allows {most:g}.",
             where="max_told",
             remedy="Merge rare categories, cut outlying numbers off, remove those records or"
             " mask more records like them.",

@@ -28,19 +28,20 @@ from pramana_core.mixed import (
 from pramana_core.ties import first_largest_of_rows
 
 TOLD = 1e-8
-"""S determines a column if the residual is at most this, in standard deviations."""
+"""If the residual of a column is at most this, in standard deviations, S determines the column."""
 
 ROUNDING = 1e-13
-"""Shorter residuals, in standard deviations, are rounding error."""
+"""Residuals shorter than this, in standard deviations, are rounding errors."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on a record's own part in its masked value.
+    """Limits on the influence of a record on its own masked value.
 
-    `max_leverage` is the largest weight of a record's own value in its prediction; 1 allows all.
-    `max_told` is the largest share of a record's variance given S that its masked value may reveal;
-    None only warns. Raises OptionError: a limit is out of its range.
+    `max_leverage` is the largest weight that a record's own value may have in its prediction; 1
+    means no limit. `max_told` is the largest share of a record's variance given S that its masked
+    value may reveal; with None, the custodian is only warned. Raises OptionError: a limit is out of
+    its range.
     """
 
     max_leverage: Annotated[float, Gt(0), Le(1)] = 0.8
@@ -52,74 +53,74 @@ class Limits:
 
 @dataclass(frozen=True)
 class Inputs:
-    """S and X, checked: non-confidential columns, possibly none, and numeric confidential ones."""
+    """The checked inputs: non-confidential columns S, possibly none, and confidential numbers X."""
 
     s: MixedTable
     x: MixedTable
 
     @property
     def records(self) -> int:
-        """n, the number of records."""
+        """The number of records, n."""
         return self.x.records
 
     @property
     def columns(self) -> int:
-        """q, the number of confidential columns."""
+        """The number of confidential columns, q."""
         return len(self.x.columns)
 
     @cached_property
     def matrix(self) -> Floats:
-        """X in its own units: n x q."""
+        """The matrix X in its own units, n x q."""
         return self.x.matrix()
 
     @cached_property
     def centres(self) -> Floats:
-        """The means of X: q numbers."""
+        """The means of the columns of X, q numbers."""
         return standardized(self.matrix)[1]
 
     @cached_property
     def scales(self) -> Floats:
-        """The standard deviations of X, n in the denominator: q numbers."""
+        """The standard deviations of the columns of X, with n in the denominator, q numbers."""
         return standardized(self.matrix)[2]
 
     @cached_property
     def standard(self) -> Floats:
-        """X standardized: n x q. All computations use it, to limit rounding errors."""
+        """X standardized, n x q; all computations use it, because that limits rounding errors."""
         return standardized(self.matrix)[0]
 
     @cached_property
     def design(self) -> DesignMatrix:
-        """The coding of S as a matrix, without constant and redundant columns."""
+        """The design matrix that codes S, without constant and redundant columns."""
         return design_of(self.s)
 
     @cached_property
     def told(self) -> Floats:
-        """S as a standardized n x p matrix."""
+        """S as a matrix of standardized columns, n x p."""
         return self.design.matrix
 
     @cached_property
     def basis(self) -> Floats:
-        """An orthonormal basis of the constant and S: n x (1 + p)."""
+        """An orthonormal basis of the constant and S, n x (1 + p)."""
         return basis_of(with_constant(self.told))
 
     @cached_property
     def leverages(self) -> Floats:
-        """The weight of each record's own value in its linear prediction: n numbers, 0 to 1."""
+        """The weight of each record's own value in its linear prediction, n numbers, 0 to 1."""
         return leverages(self.basis)
 
     @cached_property
     def standard_residuals(self) -> Floats:
-        """The residuals of the standardized X in its linear regression on S: n x q."""
+        """The residuals of standardized X in its linear regression on S, n x q."""
         return residual(self.standard, self.basis)
 
     @cached_property
     def residuals(self) -> Floats:
-        """r: the residuals of X in its linear regression on S, in the units of X: n x q."""
+        """The residuals r of X in its linear regression on S, in the units of X, n x q."""
         return self.standard_residuals * self.scales
 
     @cached_property
     def both(self) -> Floats:
-        """An orthonormal basis of the constant, S and X: n x (1 + p + rank of r)."""
+        """An orthonormal basis of the constant, S and X, n x (1 + p + rank of r)."""
         lengths = np.linalg.norm(self.standard_residuals, axis=0)
         varied = lengths > ROUNDING * np.sqrt(self.records)
         # Scaling up short residuals also scales their rounding error: orthogonalize again.
@@ -127,15 +128,16 @@ class Inputs:
         return np.column_stack([self.basis, basis_of(rest)])
 
     def in_units(self, standard: Floats) -> Floats:
-        """Return standardized values in the units of X: n x q."""
+        """Return standardized values in the units of X, n x q."""
         return self.centres + standard * self.scales
 
 
 def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
-    """Return S and X checked: n x p columns, None for an empty S, and n x q numbers to mask.
+    """Return the checked inputs; S has n x p columns or is None, X has n x q numbers.
 
-    Raises EmptyTable, TableError: no records, missing or infinite values, different numbers of
-    records, or categories in X. MaskingError: only one record, or a constant column of X.
+    Raises EmptyTable, TableError: there are no records, values are missing or infinite, S and X
+    have different numbers of records, or X has categories. MaskingError: there is only one record,
+    or a column of X is constant.
     """
     x = read_mixed(X, "X")
     if not x.columns:
@@ -156,7 +158,7 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
         )
     if x.records == 1:
         raise MaskingError(
-            "One record cannot be masked: masking keeps means, which are its values.",
+            "A single record cannot be masked, because masking keeps means, which are its values.",
             where="X",
             remedy="Add records of more people.",
         )
@@ -172,8 +174,11 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
 
 
 def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
-    """Check that there are enough records to predict X from S and hide it by noise orthogonal to
-    `columns` columns. Raises MaskingError."""
+    """Raise MaskingError if records are too few to predict X from S and hide it by noise that is
+    orthogonal to `columns` columns.
+
+    The noise is orthogonal to `columns` columns.
+    """
     least = columns + given.columns + 1
     if given.records < least:
         raise MaskingError(
@@ -186,7 +191,7 @@ def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
 
 
 def require_secret(given: Inputs) -> None:
-    """Check that S determines no column of X exactly. Raises MaskingError."""
+    """Raise MaskingError if S determines a column of X exactly."""
     lengths = np.sqrt(np.mean(given.standard_residuals**2, axis=0))
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(given.centres) / given.scales)
     exact = [
@@ -203,9 +208,9 @@ def require_secret(given: Inputs) -> None:
 
 
 def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
-    """Check that a record's fitted value is not mostly its own true value. Raises MaskingError.
+    """Raise MaskingError if a record's fitted value is mostly its own true value.
 
-    `found` has the weight of each record's own value: n numbers, 0 to 1.
+    `found` has the weight of each record's own value, n numbers, 0 to 1.
     """
     most = limits.max_leverage
     lone = found > most
@@ -223,7 +228,7 @@ def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
 
 
 def _standing_out(given: Inputs, chosen: npt.NDArray[np.bool_]) -> list[str]:
-    """Return at most three columns of S in which the chosen records are farthest from the mean."""
+    """Return at most three columns of S in which the records are farthest from the mean."""
     if not given.told.shape[1]:
         return []
     places = first_largest_of_rows(np.abs(given.told[chosen]))

@@ -21,11 +21,12 @@ class Masked:
 
     Attributes:
         matrix: Y, n x q.
-        expectation: the part of Y that is a function of S, n x q, or None.
-        noise: Y minus the expectation or X, n x q; None if values were reordered. It reveals X.
-        details: parameters and figures by name, none of a single record.
+        expectation: the part of Y that is a function of S, n x q, or None if there is no such part.
+        noise: Y minus the expectation, or Y minus X, n x q; None if values were reordered. The
+            noise reveals X.
+        details: parameters and measures by name; they describe all records, never a single record.
         warnings: sentences that the custodian must read before the release.
-        influence: each record's part in its own Y before reordering, or None.
+        influence: the influence of each record on its own Y, before reordering, or None.
         method: the method's name.
     """
 
@@ -39,7 +40,7 @@ class Masked:
 
 
 def facts(given: Inputs) -> dict[str, Any]:
-    """Return the details common to all methods: the largest leverage, and omitted columns."""
+    """Return the details of all methods: the largest leverage, and the columns left out."""
     return {
         "records": given.records,
         "largest_leverage": float(given.leverages.max()),
@@ -54,11 +55,12 @@ class Method:
     Attributes:
         name: its name in options and commands.
         run: the method: `run(inputs, rng, limits)`, or `run(inputs, rng, noise=...)`.
-        keeps, protects: sentences on the relationships that survive, and on protection.
-        options: its options, each with its default.
+        keeps, protects: sentences on the relationships that the method keeps, and on its
+            protection.
+        options: the names of the options, with their defaults.
         released_values: whether it releases true values in another order.
-        independent: whether Y reveals nothing of X beyond S.
-        orthogonal: whether noise and X are orthogonal, so that true values satisfy an equation.
+        independent: whether Y reveals nothing about X that S does not reveal.
+        orthogonal: whether the noise is orthogonal to X, so the true values satisfy an equation.
         exact_moments: whether (S, Y) has the means and covariances of (S, X) in the sample.
     """
 
@@ -76,16 +78,16 @@ class Method:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def __call__(self, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-        """Mask X given S, both as in `inputs`, with the method's options: `Limits`, or `noise`.
+        """Mask X given S, with the method's options, which are the fields of `Limits` or `noise`.
 
-        Raises OptionError, TableError: an unknown option, a value out of its range, or see
-        `inputs`. MaskingError: S determines a column of X, a record is alone in S, a masked value
-        would reveal more than `max_told`, or there are too few records.
+        The arguments S and X are as for `inputs`, with the same errors. Raises OptionError: an
+        option is unknown or out of its range. MaskingError: S determines a column of X, a record is
+        alone in S, a masked value would reveal more than `max_told`, or there are too few records.
         """
         if unknown := sorted(set(options) - set(self.options)):
             raise OptionError(
                 f"Method {self.name!r} has no option"
-                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; it takes"
+                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; its options are"
                 f" {', '.join(self.options)}.",
                 where=unknown[0],
             )
@@ -97,7 +99,7 @@ class Method:
 
 
 def method_of(name: str, methods: Mapping[str, Method]) -> Method:
-    """Return the method with a name. Raises OptionError."""
+    """Return the method of a name. Raises OptionError: the name is unknown."""
     if name not in methods:
         raise OptionError(
             f"Unknown masking method {name!r}; choose from {', '.join(methods)}.", where="method"

@@ -12,7 +12,7 @@ from pramana_core.mixed import Floats, residual
 
 
 class Randomness(Protocol):
-    """The part of numpy's `Generator` that masking uses; owners pass a keyed one."""
+    """The methods of numpy's `Generator` that masking uses; owners pass a keyed generator."""
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
         """Return independent standard normal numbers of the given shape."""
@@ -28,7 +28,7 @@ class Randomness(Protocol):
 
 
 def require_randomness(rng: Any) -> None:
-    """Check that an object can serve as the source of randomness. Raises OptionError."""
+    """Raise OptionError unless an object has the methods of `Randomness`."""
     if not hasattr(rng, "standard_normal") or not hasattr(rng, "permutation"):
         raise OptionError(
             f"rng must be a random generator such as numpy's, not {type(rng).__name__}.",
@@ -37,22 +37,23 @@ def require_randomness(rng: Any) -> None:
 
 
 def normal_noise(rng: Randomness, records: int, root: Floats) -> Floats:
-    """Return n independent normal records whose covariance is root'root: n x q."""
+    """Return n independent normal records with covariance root'root, n x q."""
     found: Floats = rng.standard_normal((records, len(root))) @ root
     return found
 
 
 def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
-    """Return noise e, n x q, orthogonal to an orthonormal n x k basis, with e'e = like'like.
+    """Return noise e, n x q, that is orthogonal to a basis and satisfies e'e = like'like.
 
-    e = b Sb^(-1/2) Sr^(1/2), where b are the residuals of random V on the basis (AlAhmadi, list of
-    symbols; Muralidhar and Sarathy 2005). The constant is in the basis's span.
+    The basis is orthonormal, n x k, and the constant is in its span. The noise is e = b Sb^(-1/2)
+    Sr^(1/2), where b are the residuals of random V on the basis (AlAhmadi, list of symbols;
+    Muralidhar and Sarathy 2005).
     """
     return made_exact(rng.standard_normal((len(basis), like.shape[1])), basis, like)
 
 
 def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
-    """Return drawn noise, n x q, transformed to have the properties of `exact_noise`."""
+    """Return drawn noise, n x q, after a transformation that makes it as exact as `exact_noise`."""
     # One root serves columns of very different scales, so each is first divided by its length.
     scale = _lengths(like)
     white = residual(drawn / _lengths(drawn), basis)
@@ -63,14 +64,13 @@ def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
 
 
 def symmetric_root(like: Floats) -> Floats:
-    """Return the symmetric square root of like'like, q x q, by singular values, to all digits."""
+    """Return the symmetric square root of like'like, q x q, to full precision."""
     _, values, vectors = np.linalg.svd(np.linalg.qr(like, mode="r"), full_matrices=False)
     found: Floats = (vectors.T * values) @ vectors
     return found
 
 
 def _lengths(values: Floats) -> Floats:
-    """Return the lengths of columns, with 1 for 0; squares stay in the range of floats."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     largest = np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(values / largest, axis=0)
@@ -79,7 +79,7 @@ def _lengths(values: Floats) -> Floats:
 
 
 def _orthonormal(values: Floats) -> Floats:
-    """Return values (values'values)^(-1/2), n x q: the polar factor, by singular values."""
+    """Return values (values'values)^(-1/2), the orthonormal polar factor, n x q."""
     q, r = np.linalg.qr(values)
     left, _, right = np.linalg.svd(r)
     found: Floats = q @ (left @ right)

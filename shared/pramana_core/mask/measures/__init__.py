@@ -1,7 +1,7 @@
-"""Measures of a masked table: its utility, and the true values that it reveals.
+"""Measures of a masked table: how useful it is, and how much it reveals about true values.
 
-`measure_all` takes all measures; `utility` and `security` compute the rows of one side each. This
-room neither masks nor compares methods.
+`measure_all` computes all measures. `utility` computes those on usefulness, and `security` those on
+disclosure. This package neither masks nor compares methods.
 """
 
 from pramana_core.mask.measures.measure import Measure, Measures

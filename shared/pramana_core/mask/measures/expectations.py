@@ -1,4 +1,4 @@
-"""Conditional expectations E(targets | features), linear or by a kernel, and left-out fits."""
+"""Conditional expectations E(targets | features), linear or by a kernel, and left-out ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pramana_core.mixed import Floats, basis_of, leverages, with_constant
 Kind = Literal["linear", "kernel"]
 
 MOST_FITTED = 2_000
-"""The most records on which a kernel is fitted, drawn at random; the fit predicts the others."""
+"""The maximum number of records to which a kernel is fitted; the fit predicts the other records."""
 
 LANDMARKS = 100
-"""Landmarks of a kernel; few suffice, because measures need hundreds of fits, not all digits."""
+"""The number of landmarks of a kernel; few suffice, because measures need hundreds of fits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Fitted and left-out expectations of q targets at n records, and a function that predicts."""
+    """Expectations of q targets at n records, fitted and left-out, and a function that predicts."""
 
     fitted: Floats
     left_out: Floats
@@ -42,8 +42,8 @@ def expectation(
 ) -> Expectation:
     """Return the expectations of targets, n x q, given features, n x k in any units.
 
-    With `standardize`, all columns that vary have equal weight. A kernel with `landmarks` landmarks
-    is fitted on at most `most` records, which `rng` draws.
+    With `standardize`, all columns that vary have equal weight. A kernel has at most `landmarks`
+    landmarks and is fitted to at most `most` records, which are drawn by `rng`.
     """
     centre, scale = features.mean(axis=0), features.std(axis=0)
     kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))

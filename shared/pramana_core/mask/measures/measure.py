@@ -1,4 +1,4 @@
-"""One figure about a masked table, with a sentence for its custodian, and the list of figures."""
+"""A measure of a masked table, with a sentence for its custodian, and the list of all measures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure about a masked table.
+    """A measure of a masked table.
 
     Attributes:
-        name, group: such as "snooper-gain", and the side it measures ("utility" or "security").
-        about: its columns: "debt", "debt given age, gender", or "all columns".
-        value, error: the figure, NaN if it does not exist, and its standard error over records.
-        sentence: the meaning of the figure for this table.
+        name, group: the name, such as "snooper-gain", and the subject, "utility" or "security".
+        about: the columns measured: "debt", "debt given age, gender", or "all columns".
+        value, error: the number, NaN if it does not exist, and its standard error over records.
+        sentence: the meaning of the number for this table.
         alarm: whether Y reveals significantly more of X than S does.
     """
 
@@ -30,7 +30,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Measures:
-    """The measures of one masked table, and notes on how they were taken."""
+    """The measures of one masked table, and notes on how they were computed."""
 
     rows: tuple[Measure, ...]
     notes: tuple[str, ...] = ()
@@ -39,17 +39,17 @@ class Measures:
         return iter(self.rows)
 
     def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
-        """Return all measures with a name, and with an `about` if given."""
+        """Return all measures of a name and, if `about` is given, on these columns."""
         return tuple(
             row for row in self.rows if row.name == name and (about is None or row.about == about)
         )
 
     @property
     def alarms(self) -> tuple[Measure, ...]:
-        """The measures that show that Y reveals more of X than S does."""
+        """The measures that give an alarm, because Y reveals more of X than S does."""
         return tuple(row for row in self.rows if row.alarm)
 
 
 def per_cent(value: float) -> str:
-    """Return a share as a percentage with its unit in words."""
+    """Return a share as text, as a number with the words "per cent"."""
     return f"{100 * value + 0.0:.1f} per cent"

@@ -1,4 +1,4 @@
-"""All measures of one masked table."""
+"""Computing all measures of one masked table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def measure_all(
     on_step: Progress = unwatched,
     influence: Influence | None = None,
 ) -> Measures:
-    """Measure the utility and the security of a masked table; `compared` describes S, X and Y.
+    """Measure the utility and the security of a masked table.
 
-    `influence` is each record's part in its own masked values. `on_step` is called after each step.
+    S, X and Y are as for `compared`. `influence` is that of each record on its own masked values.
+    `on_step` is called after each step.
     """
     given, masked = compared(S, X, Y)
     total, done = SECURITY_STEPS + len(list(models_of(given))), 0
@@ -50,12 +51,13 @@ def measure_all(
 
 
 def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - the papers' names
-    """Return S and X of the same n records, checked, and the masked values of X, n x q.
+    """Return the checked S and X of n records, and the masked values of X, n x q.
 
-    Constant columns of X are omitted; Y has the columns of X by name or in the same order.
+    Constant columns of X are left out. The columns of Y have the names of the columns of X, or the
+    same order.
 
-    Raises EmptyTable, TableError: no records, missing values, or columns or lengths that differ.
-    MaskingError: fewer than ten records, or all columns of X are constant.
+    Raises EmptyTable, TableError: there are no records, values are missing, or columns or lengths
+    differ. MaskingError: there are fewer than ten records, or all columns of X are constant.
     """
     x, y = read_mixed(X, "X"), read_mixed(Y, "Y")
     if y.records != x.records:

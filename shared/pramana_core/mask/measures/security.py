@@ -1,4 +1,4 @@
-"""The measures of security: the gain of a snooper, and the weight of each record's own value."""
+"""The measures of security: the gain of a snooper, and the weight of records' own values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pramana_core.mask.measures.snooper import FOLDS, MOST, snooper_gains
 from pramana_core.mixed import Floats
 
 SMALLEST = 0.005
-"""Smaller shares of variance are below the resolution of kernels fitted to a sample of records."""
+"""Smaller shares of variance cannot be resolved by kernels fitted to a sample of records."""
 
 SIGNIFICANT = 0.001
-"""The level of significance; it is small because a report has several tests."""
+"""The significance level of the tests; it is small because a report has several tests."""
 
 SECURITY_STEPS = FOLDS + 1
-"""The count of steps that `security_rows` reports."""
+"""The number of steps that `security_rows` reports to `on_step`."""
 
 
 def security_rows(
@@ -32,7 +32,8 @@ def security_rows(
     on_step: Callable[[], None],
     influence: Influence | None = None,
 ) -> list[Measure]:
-    """Return all measures of security; own weights only if the method reports its influence."""
+    """Return all measures of security. Own weights are included only if the method reports its
+    `influence`."""
     curves = expectation("kernel", given.told, masked, rng, most=MOST, landmarks=LANDMARKS)
     on_step()
     rows: list[Measure] = []
@@ -42,8 +43,8 @@ def security_rows(
     for label, result in zip(given.x.names, gains, strict=True):
         share = result.gain / max(1 - result.without, 1e-300)
         sentence = (
-            f"Predicting {label}, a snooper explains {per_cent(result.without)} from S and"
-            f" {per_cent(result.together)} from S and Y. {_verdict(result.p, share)}"
+            f"A snooper who predicts {label} explains {per_cent(result.without)} of its variance"
+            f" from S, and {per_cent(result.together)} from S and Y. {_verdict(result.p, share)}"
         )
         alarm = result.p < SIGNIFICANT and share > SMALLEST
         gain = result.gain + 0.0
@@ -52,13 +53,13 @@ def security_rows(
 
 
 def _own_weight_rows(influence: Influence) -> Iterator[Measure]:
-    """Yield the largest share revealed of any record, and the largest own weight."""
     named = int(np.count_nonzero(influence.exposed))
     revealed, own = float(influence.told.max()), float(influence.weights.max())
     records = "one record is" if named == 1 else f"{named:,} records are"
     alone = (
-        f"The masked value of the most exposed record reveals {per_cent(revealed)} of the variance"
-        f" that S leaves, to a reader who knows all other records; {records} reported as exposed."
+        "To a reader who knows all other records, the masked value of the most exposed record"
+        f" reveals {per_cent(revealed)} of the variance that S does not explain; {records} reported"
+        " as exposed."
     )
     most = (
         f"At most, a masked value moves by {per_cent(own)} of a change in its own true value; among"

@@ -1,8 +1,8 @@
 """The gain of a snooper from a masked table: how much better S and Y predict X than S alone.
 
-The snooper knows S and Y of everybody, and the true X of all people outside a fold. He uses Y only
-if it helps among the people he knows. A gain is measured against the best prediction from S alone
-(Dalenius 1977), because the relation E(Y|S) is released on purpose.
+The snooper knows S and Y of everybody, and the true X of all people outside a fold. The snooper
+uses Y only if Y improves predictions for these people. The gain is relative to the best prediction
+from S alone (Dalenius 1977), because the relation E(Y|S) is released on purpose.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pramana_core.mixed import Floats
 
 FOLDS = 5
 MOST = 10_000
-"""The most records on which E(X|S) is fitted; a less exact fit could pass for a gain."""
+"""The maximum number of records for fitting E(X|S); inexact fits could look like a gain."""
 SOMETHING = 0.98
-"""S is informative about a column if its left-out errors are below this share of the variance."""
+"""S is informative about a column if left-out errors are below this share of the variance."""
 SURE = 2.0
-"""A snooper uses Y if it lowers his own errors by this many of their standard errors."""
+"""The snooper uses Y if it lowers known errors by this many of their standard errors."""
 SCALES = (0.5, 1.5)
-"""The weights of distances in Y relative to distances in E(X|S)."""
+"""The candidate weights of distances in Y, relative to distances in E(X|S)."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How much Y adds to the prediction of the confidential column at index `place`.
+    """How much Y improves the prediction of the confidential column at index `place`.
 
     Attributes:
-        without, together: the out-of-fold R2 of predictions from S alone, and from S and Y.
+        without, together: the R2 of out-of-fold predictions from S alone, and from S and Y.
         gain, error: their difference, and its standard error over records.
         p: the probability of such a gain by chance (one-sided paired test).
     """
@@ -57,8 +57,8 @@ def snooper_gains(
 ) -> tuple[Gain, ...]:
     """Return the gain of a snooper for each confidential column.
 
-    `told` is S, n x p, `true` X, n x q, `masked` Y, n x k; `expected` is E(Y|S) if it is known.
-    `rng` draws the folds, and `on_fold` is called after each fold.
+    `told` is S, n x p; `true` is X, n x q; `masked` is Y, n x k; `expected` is E(Y|S), if known.
+    `rng` draws the folds. `on_fold` is called after each fold.
     """
     if expected is None:
         expected = expectation("kernel", told, masked, rng, most=MOST).fitted
@@ -89,7 +89,7 @@ def _correction(
     beyond_queries: Floats,
     rng: Randomness,
 ) -> Floats:
-    """Return the snooper's correction of E(X|S) in a fold by the best of several fits, or zeros."""
+    """Return the snooper's correction of E(X|S) in a fold: the best of several fits, or zeros."""
     rest = true - first.left_out
     # Features are in units of X, not of E(X|S): where S is uninformative, only the omitted record
     # moves a left-out mean, and scaling that movement up would reveal the record's value.

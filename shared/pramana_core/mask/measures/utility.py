@@ -1,7 +1,7 @@
-"""The measures of utility: models fitted on the masked table compared with models of the true one.
+"""The measures of utility, which compare models fitted to the masked and to the true table.
 
-Both models predict the true records (AlAhmadi V.2); the measures compare these predictions. Each
-confidential column is predicted from S, and from S with the other confidential columns.
+Both models predict the true records (AlAhmadi V.2), and the measures compare these predictions.
+Each confidential column is predicted from S, and from S with the other confidential columns.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from pramana_core.mixed import Floats
 WORDS: dict[Kind, str] = {"linear": "straight-line", "kernel": "kernel"}
 
 WEAK = 10.0
-"""The least left-out R2 times n of a relationship; slopes of weaker ones are noise."""
+"""The minimum of n times the left-out R2 of a relationship; slopes of weaker ones are noise."""
 
 NOTHING = 1e-18
-"""A smaller share of the variance is rounding error."""
+"""Smaller shares of the variance are rounding errors."""
 
 Model = tuple[int, tuple[str, ...], Kind]
-"""The index of a column of X, the columns of S and X that predict it, and the kind of fit."""
+"""The index of a column of X, the columns of S and X that predict it, and the kind of the fit."""
 
 
 def models_of(given: Inputs) -> Iterator[Model]:
-    """Yield the models to compare: each column of X given S, and given all other columns."""
+    """Yield the models to compare; each predicts a column of X from S or from all other columns."""
     informative = tuple(name for name in given.s.names if _places(given, name))
     for place, label in enumerate(given.x.names):
         rest = tuple(name for name in given.x.names if name != label)
@@ -44,7 +44,7 @@ def models_of(given: Inputs) -> Iterator[Model]:
 def utility_rows(
     given: Inputs, masked: Floats, rng: Randomness, on_step: Callable[[], None]
 ) -> list[Measure]:
-    """Return all measures of utility."""
+    """Return all measures of utility of a masked table."""
     rows = []
     for model in models_of(given):
         rows += model_rows(given, masked, model, rng)
@@ -53,7 +53,7 @@ def utility_rows(
 
 
 def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> list[Measure]:
-    """Return slope and R2 of one model, fitted on both tables."""
+    """Return the slope and the R2 of a model, fitted to the true and to the masked table."""
     place, independent, kind = model
     known = given.told[:, [k for name in independent for k in _places(given, name)]]
     rest = [given.x.names.index(name) for name in independent if name in given.x.names]
@@ -86,7 +86,7 @@ def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> 
 
 
 def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[float, float]:
-    """Return slope and R2 of n masked predictions on the true ones (AlAhmadi V.2, VII.2)."""
+    """Return slope and R2 of n masked predictions against the true ones (AlAhmadi V.2, VII.2)."""
     original, masked = by_true - by_true.mean(), by_masked - by_masked.mean()
     size, other = float(original @ original), float(masked @ masked)
     if size <= NOTHING * len(original) * variance:
@@ -97,5 +97,5 @@ def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[f
 
 
 def _places(given: Inputs, name: str) -> list[int]:
-    """Return the columns of the design matrix for a column of S; empty if it is redundant."""
+    """Return the design matrix columns of a column of S; empty if it is redundant."""
     return [k for k, (source, _) in enumerate(given.design.sources) if source == name]

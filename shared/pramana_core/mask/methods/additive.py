@@ -1,7 +1,7 @@
-"""Additive noise: the oldest methods, for comparison with others.
+"""Additive noise: the oldest masking methods, for comparison with other methods.
 
-Y = X + e reveals more of X than S does, the noise averages out over several releases, and
-relationships are weakened. These two methods do not use S.
+Y = X + e reveals more about X than S does. Averaging several releases removes the noise, and
+relationships become weaker. The two methods of this module do not use S.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from pramana_core.mask.core.noise import Randomness, normal_noise, symmetric_roo
 from pramana_core.mixed import Floats
 
 NOISE = 0.1
-"""The default variance of the noise as a share of each column's variance."""
+"""The default variance of the noise, as a share of each column's variance."""
 
 MOST_NOISE = 1_000_000
-"""The largest share; more noise would erase X."""
+"""The largest variance of the noise, as such a share; more noise would erase X."""
 
 
 def sadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
-    """Mask by simple additive noise: Y_j = X_j + e_j, the e_j normal and independent.
+    """Mask by simple additive noise, Y_j = X_j + e_j, where the e_j are normal and independent.
 
-    Variances grow by the share `noise`; correlations in X are divided by 1 + noise, correlations
-    with S by its square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
+    Variances grow by the factor 1 + noise. Correlations within X are divided by this factor, and
+    correlations with S by its square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
     """
     return _added(given, rng, np.eye(given.columns), noise)
 
 
 def cadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
-    """Mask by correlated additive noise: Y = X + e, where the covariance of e is noise * cov(X).
+    """Mask by correlated additive noise, Y = X + e, where e has the covariance noise * cov(X).
 
-    Correlations among the columns of X are kept in expectation; correlations with S are multiplied
+    Correlations among the columns of X are kept in expectation. Correlations with S are multiplied
     by 1 / sqrt(1 + noise). (Kim 1986; AlAhmadi II.2.2.)
     """
     return _added(given, rng, symmetric_root(given.standard) / np.sqrt(given.records), noise)

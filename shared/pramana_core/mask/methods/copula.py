@@ -1,6 +1,6 @@
 """Methods that keep monotonic relationships, by a normal copula: CGADP and data shuffling.
 
-Columns become normal scores, are masked there, and return through their marginals.
+Columns are converted to normal scores, masked, and converted back to their original distributions.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from pramana_core.mixed import MixedTable, NumericColumn, numeric_table
 
 
 def cgadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
+    """Mask by CGADP, the copula form of GADP, which applies EGADP to the normal scores.
 
-    Keeps monotonic relationships between pairs, and nearly the marginals. `copula_correlations`
-    treats ties. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3.)
+    The scores are then converted back. The method keeps monotonic relationships between pairs, and
+    nearly keeps the distribution of each column. Ties are treated by `copula_correlations`.
+    (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3.)
     """
     return _masked(given, rng, limits, shuffled=False)
 
 
 def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by data shuffling: the released values are the values of X, assigned to other records.
+    """Mask by data shuffling, which releases the values of X, assigned to other records.
 
     The i-th smallest value of X goes to the record of the i-th smallest draw of a normal copula,
     whose correlations are 2 sin(pi r / 6). (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
@@ -41,7 +42,7 @@ def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, rng: Randomness, limits: Limits, *, shuffled: bool) -> Masked:
-    """Return X redrawn given S, with noise orthogonal to the scores and the copula's covariance."""
+    """Return masked values: scores predicted from S plus noise with the copula's covariance."""
     columns = (
         NumericColumn(column.name, normal_scores(column.values[:, None])[:, 0])
         if isinstance(column, NumericColumn) and not column.is_constant

@@ -1,7 +1,7 @@
 """Methods that keep linear relationships: GADP, IPSO and EGADP.
 
-All release the linear prediction of X from S with noise. GADP keeps moments in expectation, IPSO
-exactly, and the noise of EGADP is also orthogonal to X.
+All three release the linear prediction of X from S plus noise. GADP keeps moments in expectation.
+IPSO and EGADP keep them exactly, and the noise of EGADP is also orthogonal to X.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pramana_core.mixed import Floats
 
 
 def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
+    """Mask by GADP, general additive data perturbation: the linear prediction plus normal noise.
 
     Moments of (S, Y) equal the moments of (S, X) up to sampling error; Y is independent of X given
     S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
@@ -28,12 +28,12 @@ def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def ipso(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by information-preserving statistical obfuscation: exact moments, e orthogonal to S.
+    """Mask by IPSO (information-preserving statistical obfuscation), with noise e orthogonal to S.
 
-    Y is a draw given the sufficient statistics of the normal model of X on S (Burridge 2003;
-    AlAhmadi II.2.3). IPSO is less secure than EGADP: e is not orthogonal to X. The squared
-    correlation of e with the residuals of X, 1 / (n - 1 - p) on average, is the share of X that Y
-    reveals.
+    Moments are kept exactly. Y is drawn given the sufficient statistics of the normal model of X on
+    S (Burridge 2003; AlAhmadi II.2.3). IPSO is less secure than EGADP, because e is not orthogonal
+    to X. The squared correlation of e with the residuals of X, 1 / (n - 1 - p) on average, is the
+    share of X that Y reveals.
     """
     require_maskable(given, given.basis.shape[1], limits)
     noise = exact_noise(rng, given.basis, given.standard_residuals)
@@ -41,13 +41,14 @@ def ipso(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by exact general additive data perturbation: exact moments, e orthogonal to S and X.
+    """Mask by EGADP (exact general additive data perturbation), with noise e orthogonal to S and X.
 
-    Y = prediction from S + e with e = b Sb^(-1/2) Sr^(1/2): r are the residuals of X on S, b those
-    of random V on S and X (Muralidhar and Sarathy 2005, 2008; AlAhmadi II.2.3).
+    Moments are kept exactly. Y is the prediction from S plus e = b Sb^(-1/2) Sr^(1/2), where r are
+    the residuals of X on S, and b the residuals of random V on S and X (Muralidhar and Sarathy
+    2005, 2008; AlAhmadi II.2.3).
 
-    Y has the same sums as X over all records and over each category of S, so two people alone in a
-    category learn each other's values (docs/masking.md).
+    Y has the same sums as X over all records and over each category of S. Therefore, if a category
+    has only two people, each can learn the other's value (docs/masking.md).
     """
     require_maskable(given, given.both.shape[1], limits)
     noise = exact_noise(rng, given.both, given.standard_residuals)
@@ -55,7 +56,6 @@ def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, noise: Floats, basis: Floats | None, limits: Limits) -> Masked:
-    """Return the linear prediction plus noise that is orthogonal to the basis, if one is given."""
     influence = hidden(influence_of(given.leverages, basis, columns=given.columns), limits)
     prediction = given.standard - given.standard_residuals
     return Masked(

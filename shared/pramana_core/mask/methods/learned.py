@@ -1,4 +1,4 @@
-"""E(X|S) learned by kernel regression, so that the same regression on Y finds it again."""
+"""E(X|S), learned by kernel regression in such a way that a regression of Y on S finds it again."""
 
 from __future__ import annotations
 
@@ -17,64 +17,64 @@ from pramana_core.mask.methods.squares import ROUNDING, Squares, no_squares, squ
 from pramana_core.mixed import Floats, basis_of, leverages, residual
 
 LEARNED = 0.05
-"""Eigenvectors of which the ridge keeps less are omitted from E(X|S), as noise."""
+"""Eigenvectors whose factor in the ridge is smaller are left out of E(X|S), as noise."""
 
 ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
-"""Counts of ridge iterations, tried in order until one adds not too many degrees of freedom."""
+"""Numbers of ridge iterations, tried in this order until the degrees of freedom are acceptable."""
 
 FREEDOM, FITTED = 2.0, 0.1
-"""The iterated ridge has at most this many times the freedom of the ridge, and at most this share
-of the records, unless the ridge alone has more."""
+"""Limits on the freedom of an iterated ridge: at most this many times the freedom of the ridge and
+this share of the records, but always the freedom of the ridge itself."""
 
 ATTEMPTS, PATIENCE = 16, 8
-"""The count of attempts to reduce the weight of lone records, and the attempt from which values
-that still weigh too much are replaced entirely."""
+"""The maximum number of attempts to reduce weights of lone records, and the attempt from which
+values that still weigh too much are replaced."""
 
 SURE = 1.0
-"""The kernel is used if its errors are smaller than linear ones by this many standard errors."""
+"""The kernel is used if its errors are below the linear errors by this many standard errors."""
 
 MOST = 0.15
-"""The largest freedom that a kernel may add, as a share of the records, before it is smoothed. It
-exceeds `FITTED`, or fits at that limit would be smoothed until little remains."""
+"""If a kernel adds more freedom than this share of the records, it is smoothed. The value exceeds
+`FITTED`; otherwise fits at that limit would be smoothed until little remains."""
 
 CURVED, NOTABLE = 0.3, 0.5
-"""The target of the weight of a record's own value, as far as the kernel adds to it, and the weight
-above which the kernel is smoothed."""
+"""The target for the weight of a record's own value to which the kernel adds, and the weight above
+which the kernel is smoothed."""
 
 BEYOND = 0.1
-"""Where S alone gives a record's own value nearly the target weight, the kernel may add this."""
+"""The weight that a kernel may add if S alone already gives a record nearly the target weight."""
 
 MARGIN = 0.98
-"""A factor below 1: weights of lone records are reduced slightly more than needed."""
+"""A factor below 1, by which weights of lone records are reduced a little more than needed."""
 
 SMOOTHER = 3.0
-"""The factor of the next penalty if reduced weights do not help, or freedom is too large."""
+"""The factor from one penalty to the next if reducing weights fails or freedom is too large."""
 
 WIDE, SHARE, NARROW = 200, 5, 20
-"""Noise is orthogonal to at most `WIDE` eigenvectors, and to one for each `SHARE` records, or for
-each `NARROW` records if noise must keep its own distribution."""
+"""Limits on the eigenvectors to which noise is orthogonal: at most `WIDE`, and one for each `SHARE`
+records, or for each `NARROW` records if noise must keep its own distribution."""
 
 TINY = 1e-300
 
 UNEVEN = 0.05
-"""Above this leave-one-out R2 of |r| on S, the spread of the residuals depends on S."""
+"""If the leave-one-out R2 of |r| on S is larger, the spread of the residuals depends on S."""
 
 LARGE = 0.1
-"""An expectation with more freedom than this share of the records causes a warning."""
+"""An expectation with freedom above this share of the records causes a warning."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedExpectation:
-    """E(X|S) of the standardized X.
+    """The learned expectation E(X|S) of standardized X.
 
     Attributes:
         fit: the kernel regression from which it was computed.
         expectation, residuals: E(X|S) and X - E(X|S), n x q.
-        learned: the most eigenvectors of the kernel in a column of E(X|S).
-        iterations: the count of ridge iterations for each column; infinite for a projection.
-        held: the count of lone records with a reduced weight.
-        own: the weight of each record's own value in its expectation: n x q.
-        squares: added squares and products that the kernel missed.
+        learned: the number of kernel eigenvectors in E(X|S), the maximum over the columns.
+        iterations: the number of ridge iterations for each column; infinite for a projection.
+        held: the number of lone records whose weight was reduced.
+        own: the weight of each record's own value in its expectation, n x q.
+        squares: the squares and products that the kernel missed and that were added.
     """
 
     fit: KernelFit
@@ -88,20 +88,21 @@ class FittedExpectation:
 
     @property
     def leverages(self) -> Floats:
-        """The weight of each record's own value, in the column where it is largest: n numbers."""
+        """The weight of each record's own value, in the column where it is largest, n numbers."""
         found: Floats = self.own.max(axis=1)
         return found
 
     @property
     def freedom(self) -> Floats:
-        """The effective number of parameters of each column's expectation: q numbers."""
+        """The effective number of parameters of each column's expectation, q numbers."""
         found: Floats = self.own.sum(axis=0)
         return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
-        """Return an orthonormal basis of the constant, S, E(X|S), X, and eigenvectors of the
-        kernel, n x k:
-        as many eigenvectors as n allows if `wide`, otherwise fewer.
+        """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X and kernel
+        eigenvectors, as many as n allows if `wide`.
+
+        With `wide`, it has as many eigenvectors as n allows, otherwise fewer.
         """
         n, q = given.records, given.columns
         base = np.column_stack([given.basis, self.squares.basis])
@@ -112,7 +113,7 @@ class FittedExpectation:
         return _with(found, given.standard)
 
     def details(self, given: Inputs) -> dict[str, Any]:
-        """Return the parameters and figures of the fit for `Masked.details`."""
+        """Return the fit's parameters and quality measures, for `Masked.details`."""
         return {
             "bandwidth": self.fit.bandwidth,
             "penalty": min(self.fit.penalties),
@@ -129,7 +130,7 @@ class FittedExpectation:
         }
 
     def warnings(self, given: Inputs) -> tuple[Caution, ...]:
-        """Return cautions for the custodian about this relation; they name columns, not values."""
+        """Return cautions for the custodian about this expectation, without any values."""
         cautions = []
         uneven = explained(np.abs(self.residuals), self._spread(given))
         r2s = 1 - np.mean(self.residuals**2, axis=0)
@@ -158,12 +159,10 @@ class FittedExpectation:
         return tuple(cautions)
 
     def _r2(self, given: Inputs) -> Floats:
-        """Return a lower limit of the left-out R2 of X on S: q numbers."""
         left_out = self.residuals / np.maximum(1 - self.own, ALONE)
         return explained(given.standard, given.standard - left_out)
 
     def _spread(self, given: Inputs) -> Floats:
-        """Return the left-out prediction of |r| from S for each record: n x q."""
         count = min(self.learned, given.records // NARROW)
         basis = np.column_stack([given.basis, self.fit.basis[:, :count]])
         sizes = np.abs(self.residuals)
@@ -189,7 +188,7 @@ def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation
 
 
 def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
-    """Return the target and the maximum of each record's own weight: n numbers each."""
+    """Return the target and the maximum of each record's own weight, n numbers each."""
     max_leverage, max_told = limits.max_leverage, limits.max_told
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
@@ -208,7 +207,7 @@ def _with_squares(
     curved: npt.NDArray[np.bool_],
     most: Floats,
 ) -> FittedExpectation:
-    """Return the expectation with squares and products that the residuals significantly show."""
+    """Return the expectation with squares and products added that are significant in residuals."""
     squares = squares_left(given, found.expectation, found.residuals)
     if not squares.names:
         return found
@@ -230,14 +229,13 @@ def _with_squares(
 
 
 def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
-    """Return whether the fit needs a smoother kernel and one exists."""
     added = float(found.freedom.max()) - given.basis.shape[1]
     free = added > MOST * given.records or bool(np.any(found.leverages > bounds))
     return free and found.learned > 0
 
 
 def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
-    """Return for each column whether the kernel predicts left-out records significantly better."""
+    """Return, for each column, whether the kernel is significantly better for left-out records."""
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
     curves = found.residuals / np.maximum(1 - found.own, ALONE)
     better = lines**2 - curves**2
@@ -249,7 +247,7 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) with limited own weights, by a kernel for `curved` columns, else by lines."""
+    """Return E(X|S) with limited own weights; a kernel is used only for `curved` columns."""
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
     shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
@@ -281,7 +279,7 @@ def _expectation(
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return an upper limit on own weights in least squares of X on S and the relation."""
+    """Return upper limits of own weights in the least-squares fit of X on S and the relation."""
     related = np.any(relation, axis=0)
     found = given.leverages[:, None] + own
     if not related.any():
@@ -295,10 +293,10 @@ def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
 
 
 def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
-    """Return the count of ridge iterations, and the share of each eigenvector they keep, 0 to 1.
+    """Return the number of ridge iterations, and their factor for each eigenvector, 0 to 1.
 
-    f = (1 - (1 - H)^k) X, so that a second fit of f does not shrink it again. Freedom is limited,
-    because many iterations would memorize X.
+    The iterated fit is f = (1 - (1 - H)^k) X, so a second fit to f does not shrink it again. The
+    freedom is limited, because many iterations would memorize X.
     """
     freedom = float(shrinkage.sum())
     most = min(FREEDOM * freedom, max(freedom, FITTED * records))
@@ -310,7 +308,6 @@ def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
 
 
 def _with(basis: Floats, values: Floats) -> Floats:
-    """Return the basis extended by columns of variance at most 1."""
     rest = residual(values, basis)
     lengths = np.linalg.norm(rest, axis=0)
     new = lengths > ROUNDING * np.sqrt(len(values))

@@ -1,4 +1,4 @@
-"""Protection of records that stand alone in S: lower own weights, and a minimum of noise."""
+"""Protection of records that stand alone in S, by lower own weights and a minimum of noise."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from pramana_core.kernel_regression.fitting import KernelFit
 from pramana_core.mixed import Floats, leverages, residual
 
 TAKEN = 0.7
-"""The largest share of a record's noise variance that orthogonality may take away."""
+"""The largest share of a record's noise variance that is lost because noise is orthogonal."""
 
 LONE_ATTEMPTS = 30
-"""How often the rows of lone records are shortened before fewer eigenvectors are kept."""
+"""The number of attempts to shorten the rows of lone records, before eigenvectors are dropped."""
 
 LONE_MARGIN = 0.9
-"""A factor below 1: rows are shortened slightly more than needed."""
+"""A factor below 1, by which rows are shortened a little more than needed."""
 
 SMALLEST = 1e-10
-"""Directions with a smaller sum of squares are omitted."""
+"""Directions with a smaller sum of squares are left out."""
 
 CLOSE = 0.5
-"""A direction with a larger cosine with the fixed basis differs from it only in lone records, and
-is omitted."""
+"""A direction whose cosine with the fixed basis is larger is left out, because it differs from the
+basis only in lone records."""
 
 ALONE = 1e-6
-"""The least weight in a record's fitted value at which other records predict it."""
+"""If other records have less weight than this in a record's fit, they cannot predict the record."""
 
 
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
-    """Return an orthonormal basis of the space without noise, such that each record receives noise.
+    """Return an orthonormal basis to which noise is orthogonal; each record keeps some noise.
 
-    A lone record's row in the vectors, n x m, is shortened until they take at most `TAKEN` of its
-    variance outside the base, n x b.
+    The basis spans the base, n x b, and the vectors, n x m. The row of a lone record in the vectors
+    is shortened until at most the share `TAKEN` of its noise variance is lost.
     """
     fixed = leverages(base)
     shares = np.ones(len(base))
@@ -48,7 +48,6 @@ def with_vectors(base: Floats, vectors: Floats) -> Floats:
 
 
 def _beside(base: Floats, directions: Floats) -> Floats:
-    """Return the base with the directions that are not close to it."""
     _, cosines, turn = np.linalg.svd(base.T @ directions)
     new = np.ones(directions.shape[1], dtype=np.bool_)
     new[: len(cosines)] = cosines <= CLOSE
@@ -57,7 +56,7 @@ def _beside(base: Floats, directions: Floats) -> Floats:
 
 
 def _directions(columns: Floats) -> Floats:
-    """Return nearly orthonormal columns of the same span, without directions of rounding error."""
+    """Return nearly orthonormal columns with the same span, without rounding errors."""
     values, turn = np.linalg.eigh(columns.T @ columns)
     kept = values > SMALLEST
     found: Floats = columns @ (turn[:, kept] / np.sqrt(values[kept]))
@@ -65,12 +64,12 @@ def _directions(columns: Floats) -> Floats:
 
 
 def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
-    """Return the weights of records' own values in VKV'y: n numbers.
+    """Return the weights of records' own values in VKV'y, n numbers.
 
     V are the leading eigenvectors of the fit, K = diag(`kept`), and `free` is an orthonormal basis
-    of the space that the ridge does not shrink, n x f. y mixes true values, by `shares`, with the
-    ridge's left-out predictions. A larger penalty instead would, for a few lone records, smooth
-    away the relationship among the others.
+    of the space that the ridge does not shrink, n x f. y mixes true values, in proportion `shares`,
+    with left-out predictions of the ridge. A larger penalty would also lower the weights, but it
+    would smooth away the relationship among all records because of a few lone ones.
     """
     vectors = fit.basis[:, : len(kept)]
     found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)

@@ -20,22 +20,23 @@ def nmegadp(
     copula: bool = False,
     shuffled: bool = False,
 ) -> Masked:
-    """Mask by Y = E(X|S) + e: a regression of Y on S finds the same curve as one of X on S.
+    """Mask by NMEGADP, Y = E(X|S) + e; the regressions of Y and of X on S then find the same curve.
 
     E(X|S) is learned by kernel ridge regression, iterated so that an analyst's own fit of Y does
-    not shrink it again, and by lines where curves are not significantly better. Squares and
-    products of S with significant slopes in the residuals are added. e is the noise of EGADP,
-    orthogonal also to E(X|S) and to leading eigenvectors of the kernel, in which an analyst would
-    fit chance. (AlAhmadi III.)
+    not shrink it again. Straight lines are used where curves are not significantly better. Squares
+    and products of S with significant slopes in the residuals are added. The noise e is that of
+    EGADP, and is also orthogonal to E(X|S) and to leading eigenvectors of the kernel, in which an
+    analyst would otherwise fit noise. (AlAhmadi III.)
 
-    Exact in the sample: means and covariances of (S, Y). With `shuffled`, also the marginals: true
-    values are reordered by the ranks of Y. With `copula`, e has nearly the marginals and the rank
-    dependence of the residuals. Not kept: a spread that depends on S (a warning is given), and
-    nonlinear relationships among columns of X beyond E(X|S).
+    The means and covariances of (S, Y) are exact in the sample. With `shuffled`, true values are
+    reordered by the ranks of Y, so the distribution of each column is exact, too. With `copula`, e
+    nearly has the distributions and the rank dependence of the residuals. A spread that depends on
+    S is lost (with a warning), as are nonlinear relationships among columns of X beyond E(X|S).
 
-    A record's own value weighs at most `max_leverage` in E(X|S). Where a curve would exceed this
-    weight, the prediction from other records replaces the value; where a line exceeds it, the table
-    is rejected. `Masked.influence` has weight and noise of each record. Raises as `Method` does.
+    The weight of a record's own value in E(X|S) is at most `max_leverage`. If a curve would exceed
+    this weight, the value is replaced by the prediction from other records. If a line exceeds it,
+    the table is rejected. `Masked.influence` has the weight and the noise of each record. Raises
+    the errors of `Method`.
     """
     require_maskable(given, given.both.shape[1], limits)
     relation = learned(given, rng, limits)
@@ -58,7 +59,7 @@ def nmegadp(
 
 
 def _copula_noise(relation: FittedExpectation, basis: Floats, rng: Randomness) -> Floats:
-    """Return noise, n x q, with r's covariance and nearly its marginals and rank dependence."""
+    """Return noise, n x q, with r's covariance and nearly its distributions and ranks."""
     scores = normal_scores(relation.residuals)
     normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
     return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)

@@ -1,6 +1,6 @@
 """Squares and products of S that a kernel fit missed and the residuals still contain.
 
-The smoothest of equally good fits may miss the slope of a square; one coefficient restores it.
+The smoothest of equally good fits may miss the slope of a square. One coefficient restores it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from pramana_core.mask.core.inputs import Inputs
 from pramana_core.mixed import Floats, basis_of, leverages, residual
 
 CLEAR = 4.0
-"""The least distance of a slope from 0 in standard errors, robust to uneven spread, to be added."""
+"""The minimum slope, in standard errors that allow uneven spread, for a square to be added."""
 
 MOST_PAIRED = 10
-"""The most numeric columns of S for which products are tried."""
+"""The maximum number of numeric columns of S for which products are tried."""
 
 ROUNDING = 1e-12
-"""Columns shorter than this, in standard deviations, are rounding error."""
+"""Columns shorter than this, in standard deviations, are rounding errors."""
 
 NEW = 1e-4
-"""The least share of a square's variance that neither S nor E(X|S) explains."""
+"""The minimum share of a square's variance that S and E(X|S) do not explain."""
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Squares added to an expectation: names, and an orthonormal basis orthogonal to S, n x k."""
+    """The squares added to an expectation: their names, and an orthonormal basis, n x k. The basis
+    is orthogonal to S."""
 
     names: tuple[str, ...]
     basis: Floats = field(repr=False)
@@ -36,9 +37,10 @@ class Squares:
     def beside(
         self, given: Inputs, expectation: Floats, own: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return a basis of the constant, S and these squares; the rest of the expectation, n x q;
-        and an upper limit on the weights of records' own values in the regression of X on both,
-        from `own`.
+        """Return a basis, the rest of the expectation (n x q), and upper limits of own weights.
+
+        The basis is of the constant, S and these squares. The limits are for the weights of
+        records' own values, from `own`, in the regression of X on the basis and the rest.
         """
         plain = np.column_stack([given.basis, self.basis])
         curves = residual(expectation, plain)
@@ -52,12 +54,12 @@ class Squares:
 
 
 def no_squares(given: Inputs) -> Squares:
-    """Return an empty set of squares."""
+    """Return squares without any column."""
     return Squares((), np.empty((given.records, 0)))
 
 
 def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
-    """Return the squares and products of S with a significant slope in the residuals, n x q."""
+    """Return the squares and products of S with a significant slope in residuals, n x q."""
     basis = basis_of(np.column_stack([given.basis, expectation]))
     names, found = [], []
     for name, values in _candidates(given):
@@ -76,7 +78,6 @@ def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squar
 
 
 def _candidates(given: Inputs) -> Iterator[tuple[str, Floats]]:
-    """Yield the squares of numeric columns of S, and the products of pairs."""
     sources = given.design.sources
     numeric = [
         place

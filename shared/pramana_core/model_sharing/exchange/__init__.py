@@ -1,4 +1,5 @@
 """Shared trees and global models as JSON, text and pictures.
 
-JSON readers trust no sender. Trees and models themselves are in `tree` and `global_models`.
+Readers of JSON check everything, because the sender is not trusted. See also `tree` and
+`global_models`.
 """

@@ -1,7 +1,7 @@
 """Shared trees and global models as JSON, written without loss and read back equal.
 
-A tree lists its nodes, each before its children. The sender is not trusted: the documents check
-shapes and sizes, `tree_of_nodes` checks that the nodes form one tree.
+The document of a tree is a list of nodes, each before its children. The sender is not trusted.
+Therefore documents check shapes and sizes, and `tree_of_nodes` checks that the nodes form one tree.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import ROUNDING, Leaf, Node, SharedTree, Split
 
 MOST_COUNTED = float(1 << 33)
-"""The most records of one path, and of a tree."""
+"""The maximum number of records of a path, and of a tree."""
 
 MOST_PATHS = 100_000
-"""The most leaves of a released tree."""
+"""The maximum number of leaves of a released tree."""
 
 MOST_VALUES = 2_000_000
-"""The most categories that the conditions of a released tree name in total."""
+"""The maximum number of categories in all conditions of a released tree."""
 
 LONGEST_TEXT = 32 << 20
-"""The most bytes of a tree as JSON text."""
+"""The maximum length of the JSON text of a tree, in bytes."""
 
 MOST_NODES, MOST_TREES = 1_000_000, 1_000
-"""The most nodes of a tree in a global model, and the most trees."""
+"""The maximum number of nodes of a tree in a global model, and the maximum number of trees."""
 
 Count = Annotated[float, Field(ge=0, le=MOST_COUNTED)]
 Counts = Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)]
 
 
 class TargetDocument(DocumentPart):
-    """The class with its categories in code order."""
+    """The class variable with its categories in code order."""
 
     name: Label
     categories: Labels
 
 
 class ValuesDocument(DocumentPart):
-    """A condition: the attribute has one of these categories."""
+    """The condition that the attribute has one of these categories."""
 
     attribute: Label
     values: Labels
 
 
 class IntervalDocument(DocumentPart):
-    """A condition: the attribute is above one number and at most another; null means no limit."""
+    """The condition that a number is above a limit and at most another; null is no limit."""
 
     attribute: Label
     above: Number | None
@@ -79,7 +79,7 @@ ConditionDocument = Annotated[
 
 
 class LeafDocument(DocumentPart):
-    """A leaf: its class, its hits and misses, and optionally the counts of all classes."""
+    """A leaf with its class, its hits and misses, and optionally the counts of all classes."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -90,7 +90,7 @@ class LeafDocument(DocumentPart):
 
 
 class SplitDocument(DocumentPart):
-    """A split: for each part its condition, and the index of its node in the list."""
+    """A split, with the condition of each part and the index of the part's node in the list."""
 
     parts: Annotated[
         tuple[ConditionDocument, ...], Field(strict=False, min_length=2, max_length=CATEGORIES)
@@ -105,7 +105,7 @@ Nodes = Annotated[
 
 
 class SchemaDocument(DocumentPart):
-    """A class, and the attributes that predict it."""
+    """The class variable, and the attributes that predict it."""
 
     target: TargetDocument
     attributes: Annotated[
@@ -114,18 +114,18 @@ class SchemaDocument(DocumentPart):
     ]
 
     def tree_schema(self) -> TreeSchema:
-        """Return the class and the attributes. Raises DomainError."""
+        """Return the schema of the class and the attributes. Raises DomainError."""
         return TreeSchema(Variable(self.target.name, self.target.categories), self.attributes)
 
 
 class TreeDocument(SchemaDocument):
-    """A shared tree: the class, the attributes and the nodes."""
+    """A shared tree, with the class variable, the attributes and the nodes."""
 
     nodes: Annotated[Nodes, Field(max_length=2 * MOST_PATHS)]
 
     @property
     def leaves(self) -> list[LeafDocument]:
-        """The leaves, one for each path."""
+        """The leaves; there is one for each path."""
         return [node for node in self.nodes if isinstance(node, LeafDocument)]
 
     @classmethod
@@ -140,10 +140,11 @@ class TreeDocument(SchemaDocument):
             ) from None
 
     def to_tree(self, *, noised: bool = False) -> SharedTree:
-        """Return the tree, fully checked; with `noised` counts a leaf may have any class.
+        """Return the tree after all checks.
 
-        Raises DomainError, ModelError: a wrong attribute, node or count, or a repeated name.
-        LimitExceeded: the tree is too deep, or names more than `MOST_VALUES` categories.
+        With `noised` counts, the class of a leaf need not be the most frequent. Raises DomainError,
+        ModelError: an attribute, node or count is wrong, or a name is repeated. LimitExceeded: the
+        tree is too deep, or its conditions have more than `MOST_VALUES` categories.
         """
         self._require_small()
         schema = self.tree_schema()
@@ -169,12 +170,12 @@ class TreeDocument(SchemaDocument):
             )
         if sum(leaf.hit + leaf.miss for leaf in self.leaves) > MOST_COUNTED:
             raise ModelError(
-                f"The leaves together count more than {MOST_COUNTED:,.0f} records.", where="nodes"
+                f"The leaves together have more than {MOST_COUNTED:,.0f} records.", where="nodes"
             )
 
 
 def schema_json(schema: TreeSchema) -> dict[str, Any]:
-    """Return a schema as `SchemaDocument` writes it."""
+    """Return a schema as JSON data in the form of `SchemaDocument`."""
     return {
         "target": {"name": schema.target.name, "categories": schema.target.categories},
         "attributes": [asdict(attribute) for attribute in schema.attributes],
@@ -182,7 +183,7 @@ def schema_json(schema: TreeSchema) -> dict[str, Any]:
 
 
 def condition_json(schema: TreeSchema, name: str, condition: Condition) -> dict[str, Any]:
-    """Return a condition on an attribute as `ConditionDocument` writes it."""
+    """Return a condition on an attribute as JSON data in the form of `ConditionDocument`."""
     if isinstance(condition, Interval):
         ends = {"above": condition.above, "up_to": condition.up_to}
         return {"attribute": name} | {
@@ -193,7 +194,7 @@ def condition_json(schema: TreeSchema, name: str, condition: Condition) -> dict[
 
 
 def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
-    """Return the nodes of a tree as `Nodes` lists them."""
+    """Return the nodes of a tree as JSON data, in the order of `Nodes`."""
     found: list[dict[str, Any]] = []
 
     def listed(node: Node) -> int:
@@ -214,8 +215,6 @@ def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
 
 
 class _Reader:
-    """Reader of conditions and trees over one schema."""
-
     def __init__(self, schema: TreeSchema) -> None:
         self.schema = schema
         self._codes = {
@@ -234,7 +233,10 @@ class _Reader:
                 raise ModelError(
                     f"An interval of {name!r} contains no number, or all numbers.",
                     where=where,
-                    remedy="`above` must be less than `up_to`, and one of them a number.",
+                    remedy=(
+                        "`above` must be less than `up_to`, and at least one of them must be a"
+                        " number."
+                    ),
                 )
             return Interval(above, up_to)
         known = self._codes.get(name, {})
@@ -356,16 +358,17 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
 
 
 def write_model_json(model: GlobalModel) -> str:
-    """Return a global model as JSON text with all digits of its numbers."""
+    """Return a global model as JSON text, with its numbers in full precision."""
     # One line, because votes have a hundred thousand nodes.
     return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_model_json(text: str) -> GlobalModel:
-    """Read a global model from the text of `write_model_json`; it equals the original.
+    """Read a global model from text of `write_model_json`; the result equals the written model.
 
     Raises InputError: the text is not such a document. LimitExceeded: the text is too long, or a
-    tree too deep. DomainError, ModelError, OptionError: its parts are inconsistent.
+    tree is too deep. DomainError, ModelError, OptionError: the parts of the document contradict
+    each other.
     """
     if len(text) > LONGEST_TEXT:
         raise LimitExceeded(

@@ -1,7 +1,7 @@
 """Pictures of shared trees.
 
-A tree is drawn from left to right in the layout of all trees (`pramana_core.pictures.trees`). A
-leaf has a bar of its classes; misses of unknown class are grey.
+A tree is drawn from left to right, in the layout of `pramana_core.pictures.trees`. A leaf shows a
+bar of its classes, in which misses of unknown class are grey.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import UNKNOWN, Item, TreePicture, fitting_depth
 
 MOST_DRAWN = 60
-"""The most rows of a picture; larger trees are cut."""
+"""The maximum number of rows of a picture; of larger trees, only the top is drawn."""
 
 
 def draw_shared_tree(tree: SharedTree) -> Layout:
@@ -36,7 +36,6 @@ def _below(node: Node) -> list[Node]:
 
 
 def _item(tree: SharedTree, node: Node, depth: int) -> Item:
-    """Return a node as a picture item, with the splits down to a depth."""
     leaves = list(leaves_below(node))
     counts, unknown = _counts(tree, leaves)
     records = counts.sum() + unknown
@@ -67,7 +66,6 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
 
 
 def _others(tree: SharedTree, nodes: Sequence[Node]) -> Item:
-    """Return the item for parts that are not drawn."""
     leaves = [leaf for node in nodes for leaf in leaves_below(node)]
     counts, unknown = _counts(tree, leaves)
     records = records_words(counts.sum() + unknown)
@@ -81,7 +79,6 @@ def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
 
 
 def _counts(tree: SharedTree, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
-    """Return the records of each class, and the count of records of unknown class."""
     counts, unknown = np.zeros(tree.schema.classes), 0.0
     for leaf in leaves:
         if leaf.distribution is None:

@@ -1,4 +1,4 @@
-"""Sentences on the guarantees of a shared tree that its receiver can check, and on their limits."""
+"""Sentences on guarantees of a shared tree that its receiver can check, and on their limits."""
 
 from __future__ import annotations
 
@@ -10,64 +10,68 @@ from pramana_core.model_sharing.requirements import Requirement, meets
 from pramana_core.model_sharing.tree import SharedTree
 
 NO_BOUND = (
-    "A shared tree has neither a gamma nor an epsilon: nothing limits what it reveals of one record"
-    " to a reader who knows the others."
+    "A shared tree has neither a gamma nor an epsilon, so nothing limits what it reveals about"
+    " one record to a reader who knows the others."
 )
 SUBTRACTION = (
-    "Trees of two tables that differ by one record reveal that record's path and class: subtract"
-    " their counts."
+    "The trees of two tables that differ by one record reveal the path and the class of this"
+    " record to a reader who subtracts the counts."
 )
 UNPROTECTED = (
-    "The paths of this tree meet no requirement: a path may have a single person, whose class it"
-    " then reveals."
+    "The paths of this tree do not meet a requirement, so a path may have a single person, whose"
+    " class it then reveals."
 )
 STRUCTURE = (
     "The splits were also learned from the records. Thresholds are rounded numbers between the"
     " values of two records; ranges are declared or rounded, never a person's extreme value."
 )
 HOMOGENEOUS = (
-    "That does not hide classes: a path whose records all have one class reveals the class of"
-    " everybody known to be on it. (c, l)-diversity prevents this."
+    "This does not hide classes, because a path whose records all have one class reveals the"
+    " class of everybody known to be on it. (c, l)-diversity prevents this."
 )
 EVEN_MISSES = (
-    "The check assumes that misses are spread evenly over the other classes: a path whose misses"
-    " all have one class can pass."
+    "The check assumes that misses are spread evenly over the other classes, so a path whose"
+    " misses all have one class can pass."
 )
 
 _PRIVATE = (
-    "The guarantee holds whatever else a reader knows; the count of records counts as known.",
+    "The guarantee holds whatever else a reader knows. It regards the number of records as known.",
     "It requires that ranges and categories were declared without looking at the records.",
-    "The epsilons of several releases of the same records add.",
-    "Each path shows its count of records of each class, with noise.",
-    "The tree reveals the majority of a path about everybody on the path, in the table or not.",
+    "The epsilons of several releases of the same records add up.",
+    "Each path shows the number of its records in each class, with noise.",
+    "The tree reveals the most frequent class of each path, also for people not in the table.",
 )
 
 _TOLD = {
-    "hits": "Each path shows its class, its count of records of that class and its count of other"
-    " records, but not the other classes.",
-    "distribution": "Each path shows its count of records of each class, including rare classes.",
+    "hits": (
+        "Each path shows its class and how many of its records have this class and how many do"
+        " not, but not the other classes."
+    ),
+    "distribution": (
+        "Each path shows the number of its records in each class, including rare classes."
+    ),
 }
 
 _LISTED = 12
-"""The most columns that a sentence names."""
+"""The maximum number of columns that a sentence names."""
 
 
 def read_words(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence on columns without declared categories or range, if there are any."""
+    """Return a sentence on the columns without declared categories or range; empty if none."""
     if not columns:
         return ()
     sentence = (
-        "The categories or ranges of"
-        f" {first_few(map(repr, columns), _LISTED)} were not declared but read from the records: a"
-        " category shows that somebody has it, and a range, although rounded, depends on them."
+        f"The categories or ranges of {first_few(map(repr, columns), _LISTED)} were not declared"
+        " but read from the records. A category shows that somebody has it, and a range,"
+        " although rounded, depends on the records."
     )
     return (sentence,)
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
-    """Return the part of a requirement that the counts of a tree, as released, show.
+    """Return the part of a requirement that a receiver can check by the released counts of a tree.
 
-    Hits and misses can show diversity by hits and misses, or k alone, or neither.
+    Hits and misses may be enough for the diversity by hits and misses, for k alone, or for neither.
     """
     if requirement is None:
         return None
@@ -85,13 +89,13 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return the sentences that one must know of a tree before its release: what its paths meet and
-    show (`released_form`), or the epsilon of a private tree."""
+    """Return sentences that the owner should read before a tree is released. They state what the
+    paths meet and what they show (see `released_form`), or the epsilon of a private tree."""
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"
-            f" {epsilon:g}: replacing one record changes the probability of any tree by a factor of"
-            f" at most e to the {epsilon:g}."
+            f" {epsilon:g}. Replacing one record changes the probability of any tree by a factor"
+            f" of at most e to the {epsilon:g}."
         )
         return (bound, *_PRIVATE)
     required = (UNPROTECTED,) if requirement is None else _required(requirement, classes)

@@ -17,7 +17,7 @@ from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree
 
 _CLASSES = 6
-"""The most other classes that a line lists."""
+"""The maximum number of other classes in a line."""
 
 
 def condition_words(attribute: Attribute, condition: Condition) -> str:
@@ -45,7 +45,7 @@ def part_words(attribute: Attribute, condition: Condition) -> str:
 
 
 def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Condition]]) -> str:
-    """Return conditions joined by `and`, without those that always hold."""
+    """Return conditions as text joined by `and`, without conditions that all values meet."""
     words = [
         condition_words(schema[name], condition)
         for name, condition in conditions
@@ -55,7 +55,7 @@ def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Conditi
 
 
 def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
-    """Return a leaf's class with its count, and the counts of other classes where known."""
+    """Return a leaf's class with its count as text, and counts of other classes if known."""
     label = schema.target.categories[leaf.label]
     words = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
     others = others_words(schema, leaf)
@@ -63,7 +63,7 @@ def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
 
 
 def others_words(schema: TreeSchema, leaf: Leaf) -> str:
-    """Return the counts of a leaf's other classes, the largest first; "" if unknown or all 0."""
+    """Return the counts of a leaf's other classes as text, largest first, or ""."""
     if leaf.distribution is None or not leaf.miss:
         return ""
     counts = {
@@ -75,30 +75,30 @@ def others_words(schema: TreeSchema, leaf: Leaf) -> str:
 
 
 def records_words(records: float) -> str:
-    """Return a count of records as text: `1 record`, `12 records`."""
+    """Return a number of records as text: `1 record`, `12 records`."""
     return f"{number(records)} record{'' if records == 1 else 's'}"
 
 
 def number(value: float) -> str:
-    """Return a number as text with thousands separators; fractions have six significant digits."""
+    """Return a number as text with thousands separators; fractions get six significant digits."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.6g}"
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """Return a number with some significant digits; the digits before the point are all kept."""
+    """Return a number as text; digits before the point are kept even beyond `digits`."""
     return number(float(f"{value:.{digits}g}"))
 
 
 _INDENT = "|   "
 
 MOST_LINES = 2_000
-"""The most lines; longer trees are cut."""
+"""The maximum number of lines of a tree as text; larger trees are cut."""
 
 
 def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) -> str:
-    """Return a tree as text of at most `most_lines` lines, one for each part of a split.
+    """Return a tree as text with one line for each part of a split, at most `most_lines` lines.
 
     |--- safety = low: unacc (576 of 576 records)
     |--- safety = med or high
@@ -107,7 +107,7 @@ def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) ->
     found: list[str] = []
     for line in _lines(tree, tree.root, 0):
         if len(found) == most_lines:
-            found.append("(The rest is omitted: see the JSON.)")
+            found.append("(The remaining lines are omitted; the JSON has them.)")
             break
         found.append(line)
     return "\n".join(found) + "\n"

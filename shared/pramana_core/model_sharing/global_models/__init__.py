@@ -1,5 +1,5 @@
-"""Global models learned from several owners' trees, and their quality.
+"""Global models learned from several owners' trees, and measures of their quality.
 
-`combining` is the entry: it combines trees by their pooled pseudo-data, or by their votes. The room
-above grows single trees and draws their pseudo-data.
+The main function is `combining.combine`, which combines trees through their pooled pseudo-data or
+through their votes. The enclosing package grows single trees and draws their pseudo-data.
 """

@@ -37,16 +37,16 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 NUMBERS_AT_ONCE = 4_000_000
-"""Records times attributes and classes in a chunk of pseudo-data."""
+"""The maximum size of a chunk: pseudo-records times the number of attributes and classes."""
 
 
 @dataclass(frozen=True)
 class CombinedModel:
-    """A global model with its origin.
+    """A global model, with the trees and records that it comes from.
 
-    `owners` are in the order of their trees, `records` is the count of records in the trees, and
-    `pseudo_records` the count drawn, 0 for votes. `notes` warn of variables that owners may code
-    differently.
+    `owners` are in the order of the trees. `records` is the number of records in the trees.
+    `pseudo_records` is the number of pseudo-records drawn, 0 for votes. `notes` warn of variables
+    that owners may code differently.
     """
 
     model: GlobalModel
@@ -67,10 +67,11 @@ def combine(
 ) -> CombinedModel:
     """Return the global model of several owners' trees, one tree for each owner.
 
-    Without `rng`, `options.seed` draws pseudo-data; owners are by default `owner 1` and so on.
-    Raises ModelError, DomainError, OptionError: no records, see `common_schema`, or counts that
-    differ. LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn. NotInstalled: the model
-    is a tree, and scikit-learn is not installed.
+    Without `rng`, pseudo-data are drawn with `options.seed`. By default, the owners are named
+    `owner 1` and so on. Raises ModelError, DomainError, OptionError: the trees have no records, the
+    numbers of trees and owners differ, or the trees have no common schema (`common_schema`).
+    LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn. NotInstalled: the model is a
+    tree, and scikit-learn is not installed.
     """
     options = options or CombineOptions()
     names = tuple(owners or (f"owner {k + 1}" for k in range(len(trees))))
@@ -108,7 +109,7 @@ def pseudo_chunks(
     rng: np.random.Generator | None = None,
     per_chunk: int | None = None,
 ) -> Iterator[MixedTable]:
-    """Return the pseudo-data from which `combine` learns, the same for any size of chunks.
+    """Return the pseudo-data from which `combine` learns; they do not depend on the size of chunks.
 
     Raises as `combine`, and OptionError: the method draws no pseudo-data.
     """
@@ -125,7 +126,7 @@ def pseudo_chunks(
         raise LimitExceeded(
             f"{wanted:,.0f} pseudo-records are too many; the limit is {MOST_PSEUDO_RECORDS:,}.",
             where="records",
-            remedy="Set pseudo_records; the trees' counts then only weigh them.",
+            remedy="Set pseudo_records; the trees' counts then only decide the share of each tree.",
         )
     if per_chunk is None:
         schema = common_schema(trees)
@@ -148,9 +149,9 @@ def pooled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, tree by tree, each with its own randomness.
+    """Yield the pseudo-data of trees, one after another, each with its own random stream.
 
-    A given count of records is divided in proportion to the trees' counts.
+    If the number of pseudo-records is given, it is divided in proportion to the trees' records.
     """
     schema = common_schema(trees)
     each: list[GenerationOptions | None] = [options] * len(trees)
@@ -170,7 +171,7 @@ def labelled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, each record with its most probable class by all votes."""
+    """Yield the pseudo-data of trees, with classes decided by the votes of all trees."""
     target = votes.schema.target
     for chunk in pooled_chunks(votes.trees, rng.spawn(1)[0], options, per_chunk):
         attributes = chunk.project(votes.schema.names)
@@ -179,7 +180,8 @@ def labelled_chunks(
 
 
 def together(tables: Sequence[MixedTable]) -> MixedTable:
-    """Return the records of all tables, which share their columns. Raises ModelError: no table."""
+    """Return one table of the records of all tables, which have the same columns. Raises
+    ModelError: there is no table."""
     if not tables:
         raise ModelError("There are no tables to combine.", where="tables")
     columns: list[Column] = []
@@ -202,7 +204,6 @@ def _learned(
     rng: np.random.Generator | None,
     on_step: Progress,
 ) -> tuple[GlobalModel, int]:
-    """Return the model of pseudo-data, and the count of pseudo-records."""
     chunks = []
     # Each tree uses its own schema, so that it draws no value unknown to its owner.
     for chunk in pseudo_chunks(trees, options, rng):
@@ -229,10 +230,11 @@ def _classes(table: MixedTable, schema: TreeSchema) -> npt.NDArray[np.intp]:
 def counting_people(
     model: GlobalModel, table: MixedTable, known: Callable[[MixedTable], Floats], people: float
 ) -> GlobalModel:
-    """Return a model of pseudo-records whose leaves count the represented people.
+    """Return a model whose leaves count the people represented, not the pseudo-records.
 
-    A leaf has the mean class probabilities that `known` gives for its pseudo-records, so that many
-    pseudo-records do not make it too confident. Naive Bayes stays unchanged.
+    The class shares of a leaf become the mean class probabilities that `known` gives for its
+    pseudo-records, because many pseudo-records would otherwise make it too confident. A naive Bayes
+    model is returned unchanged.
     """
     if not isinstance(model, SharedTree | RuleModel):
         return model
@@ -251,7 +253,6 @@ def counting_people(
 
 
 def _differences(trees: Mapping[str, SharedTree], schema: TreeSchema) -> tuple[str, ...]:
-    """Return a warning for each variable that owners may code differently."""
     declared = {owner: tree.schema for owner, tree in trees.items()}
     target = schema.target.name
     found = [_labels_warning(target, {o: one.target.categories for o, one in declared.items()})]

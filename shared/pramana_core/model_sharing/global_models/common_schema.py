@@ -1,4 +1,4 @@
-"""One schema for the trees of several owners, and checks that they code a variable alike."""
+"""One schema for the trees of several owners, and checks on whether they code variables alike."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from pramana_core.model_sharing.conditions import Condition, Values
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 
 FACTOR = 3.0
-"""Owners' numeric ranges are suspicious if one is more than this times as wide as another."""
+"""Owners' numeric ranges are suspicious if their widths differ by more than this factor."""
 
 
 def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:
     """Return one schema for several owners' trees, whose records have the same attributes.
 
-    Attributes are in the first tree's order. Ranges are joined, numbers are whole if all owners
-    declare them so, and categories are in the order of their first occurrence. Raises ModelError:
-    no tree, or different attributes or classes. DomainError: owners share too few labels.
+    Attributes are in the order of the first tree. Ranges are joined. An attribute is of whole
+    numbers if all owners declare it so. Categories are in the order of their first occurrence.
+    Raises ModelError: there is no tree, or attributes or classes differ. DomainError: owners have
+    too few labels in common.
     """
     if not trees:
         raise ModelError("There must be at least one tree.", where="trees")
@@ -61,7 +62,6 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
 
 
 def _common(attributes: Mapping[str, Attribute]) -> Attribute:
-    """Return one attribute for all owners' declarations of it."""
     name = next(iter(attributes.values())).name
     numbers = [a for a in attributes.values() if isinstance(a, NumericAttribute)]
     lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
@@ -78,7 +78,6 @@ def _common(attributes: Mapping[str, Attribute]) -> Attribute:
 
 
 def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return all labels; each owner must share more than half of its own with the longest list."""
     longest = max(lists, key=lambda owner: len(lists[owner]))
     for owner, own in lists.items():
         if 2 * len(set(own) & set(lists[longest])) <= len(own):
@@ -93,8 +92,9 @@ def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
-    """Return a warning if owners' numeric ranges suggest different units, else None: two ranges
-    share less than half of the narrower one, or one is `FACTOR` times as wide."""
+    """Return a warning if the numeric ranges of owners suggest different units, otherwise None.
+    Ranges are suspicious if they share less than half of the narrower one, or if one is more than
+    `FACTOR` times as wide as the other."""
     for owner, one in ranges.items():
         for other, ends in ranges.items():
             widths = sorted(high - low for low, high in (one, ends))
@@ -108,10 +108,10 @@ def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str |
 
 
 def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
-    """Return a tree coded as in a wider schema.
+    """Return a tree with the codes of a wider schema.
 
-    Categories unknown to the tree go to the part of a split with most records. Raises ModelError:
-    the schema lacks an attribute or a category of the tree.
+    In each split, categories that the tree does not have are assigned to the part with most
+    records. Raises ModelError: the schema lacks an attribute or a category of the tree.
     """
     if tree.schema == schema:
         return tree
@@ -126,7 +126,7 @@ def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
 
 def _places(labels: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
     if missing := set(labels) - set(among):
-        raise ModelError(f"The schema lacks the categories {sorted(missing)} of a tree.")
+        raise ModelError(f"The schema does not have the categories {sorted(missing)} of a tree.")
     places = {label: place for place, label in enumerate(among)}
     return tuple(places[label] for label in labels)
 

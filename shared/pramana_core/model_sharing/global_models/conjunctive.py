@@ -1,4 +1,5 @@
-"""A conjunctive rule, grown by information and pruned by reduced error: Weka's ConjunctiveRule.
+"""Conjunctive rules, grown by information gain, pruned by reduced error (as Weka's
+ConjunctiveRule).
 
 The best condition lowers the entropy of the classes most, averaged over the records that the rule
 covers and the records that it does not cover.
@@ -24,15 +25,15 @@ Codes = npt.NDArray[np.intp]
 Conditions = tuple[tuple[str, Condition], ...]
 
 _LEAST_GAIN = 1e-9
-"""The least gain in nats per record; smaller gains are rounding error."""
+"""The minimum gain in nats per record; smaller gains are rounding errors."""
 
 
 @dataclass(frozen=True)
 class RuleModel:
-    """A conjunctive rule: the class counts of the records that meet all conditions, and of others.
+    """A conjunctive rule, with class counts of records that meet all its conditions and of others.
 
-    `covered` and `others` have the counts of all classes. Raises ModelError: counts are negative,
-    all 0 or not one for each class, or a condition is on an unknown attribute.
+    `covered` and `others` have these counts for all classes. Raises ModelError: counts are
+    negative, are all 0 or are not one for each class, or a condition is on an unknown attribute.
     """
 
     schema: TreeSchema
@@ -57,15 +58,15 @@ class RuleModel:
             )
 
     def covers(self, table: MixedTable) -> npt.NDArray[np.bool_]:
-        """Return which of n records meet all conditions; raises as `GlobalModel`."""
+        """Return whether each of n records meets all conditions. Raises as `predict`."""
         return meeting(self.schema.read(table), self.conditions)
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records, the first in a tie. See `GlobalModel`."""
+        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes; see `GlobalModel`."""
+        """Return class probabilities, n x classes. Raises as `GlobalModel.predict`."""
         counts = np.array([self.others, self.covered])
         empty = counts.sum(axis=1) == 0
         counts[empty] = counts[::-1][empty]
@@ -75,7 +76,7 @@ class RuleModel:
 
 
 def meeting(records: MixedTable, conditions: Conditions) -> npt.NDArray[np.bool_]:
-    """Return which of n records, as a schema reads them, meet all conditions."""
+    """Return whether each of n records, read by the schema, meets all conditions."""
     found = np.ones(records.records, dtype=bool)
     for name, condition in conditions:
         found &= condition.holds(records[name])
@@ -87,9 +88,10 @@ def learn_rule(
 ) -> RuleModel:
     """Learn a conjunctive rule from n records.
 
-    Conditions are on one category, or on numbers on one side of a threshold. As in Weka, the rule
-    is cut to the first conditions that best predict a third of the records, which `seed` draws.
-    `min_leaf` is the least count of covered and of other records. Raises as `learn_global`.
+    A condition requires one category, or a number on one side of a threshold. As in Weka, a third
+    of the records, drawn with `seed`, is set aside, and the rule keeps its first conditions as long
+    as they predict these records best. `min_leaf` is the minimum number of covered records and of
+    other records. Raises as `learn_global`.
     """
     records = schema.read(table)
     if not records.records:
@@ -111,7 +113,6 @@ def learn_rule(
 def _right(
     records: MixedTable, classes: Codes, rule: Conditions, growing: Codes, held_out: Codes
 ) -> int:
-    """Return how many held-out records a rule predicts correctly."""
     covered = meeting(records, rule)
     usual = int(np.argmax(np.bincount(classes[growing])))
     right = 0
@@ -123,7 +124,7 @@ def _right(
 
 
 def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> list[Conditions]:
-    """Return the rules with 0, 1, 2, ... conditions, in the order of growth."""
+    """Return rules with 0, 1, 2, ... conditions; each adds the best condition to the one before."""
     everything = np.bincount(classes, minlength=number).astype(np.float64)
     covered = np.arange(records.records)
     known: dict[str, Condition] = {}
@@ -150,7 +151,7 @@ def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> l
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A condition, and the entropy of the classes of all records given the condition, in nats."""
+    """A condition, and the entropy of the classes given the condition, in nats."""
 
     name: str
     condition: Condition
@@ -165,7 +166,6 @@ def _best(
     known: dict[str, Condition],
     min_leaf: int,
 ) -> _Candidate | None:
-    """Return the best condition on an attribute, the first in a tie."""
     here, labels = column.rows(covered), classes[covered]
     number = len(everything)
     before = known.get(column.name)
@@ -199,7 +199,6 @@ def _best(
 
 
 def _below(column: NumericColumn, classes: Codes, number: int) -> tuple[Floats, Floats]:
-    """Return the thresholds, and the class counts up to each threshold: thresholds x classes."""
     order = np.argsort(column.values, kind="stable")
     values = column.values[order]
     last = np.flatnonzero(values[1:] > values[:-1])

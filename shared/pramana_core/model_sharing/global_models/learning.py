@@ -1,4 +1,4 @@
-"""Global models of any kind learned from records or pseudo-data."""
+"""Learning global models of any kind from records or pseudo-data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def learn_global(
     model: GlobalName = "tree",
     options: GrowthOptions | None = None,
 ) -> GlobalModel:
-    """Learn a global model from n records and their class codes; trees are pruned as in C4.5.
+    """Learn a global model from n records and their class codes; a tree is pruned as in C4.5.
 
-    Raises OptionError, TableError: an unknown kind, or no records; and as `TreeSchema.read` and
-    `grow_tree`.
+    Raises OptionError: the kind is unknown. TableError: there are no records. Other errors are
+    those of `TreeSchema.read` and `grow_tree`.
     """
     require_limit(model, GlobalName, "model")
     options = options or GrowthOptions()

@@ -1,4 +1,4 @@
-"""The accuracy of a global model, and the similarity of two models (Sharkey 2008, section 4)."""
+"""The accuracy of a global model, and the agreement of two models (Sharkey 2008, section 4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Share:
 
     @property
     def standard_error(self) -> float:
-        """The standard error as an estimate for the population of the records."""
+        """The standard error of the share, as an estimate for the population of the records."""
         return math.sqrt(self.value * (1 - self.value) / self.records)
 
 
@@ -40,7 +40,8 @@ def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
 
 
 def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
-    """Return the share of records that two models predict alike. Raises ModelError, EmptyTable."""
+    """Return the share of records for which two models predict the same class. Raises ModelError,
+    EmptyTable."""
     if one.schema.target != other.schema.target:
         raise ModelError("The two models do not predict the same classes.", where="target")
     _require_records(table)
@@ -48,13 +49,12 @@ def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Shar
 
 
 def path_match(one: SharedTree, other: SharedTree) -> float:
-    """Return the share of paths (conjunctions of conditions) that two trees have in common."""
+    """Return the share of paths (sets of conditions) that two trees have in common."""
     ours, theirs = ({_labels(tree.schema, p) for p in tree.paths()} for tree in (one, other))
     return len(ours & theirs) / len(ours | theirs)
 
 
 def _labels(schema: TreeSchema, path: Path) -> frozenset[object]:
-    """Return a path by names of attributes and categories, without conditions that always hold."""
     return frozenset(
         (name, _named(schema, name, condition))
         for name, condition in path.conditions.items()

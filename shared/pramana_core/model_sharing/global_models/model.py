@@ -1,4 +1,4 @@
-"""The protocol of global models: plain data that predicts the class of records of a schema."""
+"""The protocol of global models, which are plain data and predict the class of records."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class GlobalModel(Protocol):
 
     @property
     def kind(self) -> str:
-        """The model's name in options and documents."""
+        """The name of the kind of model in options and documents."""
 
     @property
     def schema(self) -> TreeSchema:
-        """The class and the attributes."""
+        """The class variable and the attributes."""
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records. Raises as `TreeSchema.read`."""
+        """Return the class codes of n records. Raises the errors of `TreeSchema.read`."""
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records, n x classes; raises as `predict`."""
+        """Return class probabilities of n records, n x classes. Raises as `predict`."""

@@ -1,7 +1,7 @@
 """Naive Bayes on numeric and categorical attributes.
 
-Categories have smoothed shares, numbers normal densities, as in CategoricalNB and GaussianNB of
-scikit-learn.
+As in CategoricalNB and GaussianNB of scikit-learn, categories have smoothed shares, and numbers
+have normal densities.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from pramana_core.ties import first_largest_of_rows
 Codes = npt.NDArray[np.intp]
 
 _SMOOTHING = 1.0
-"""Added to the count of each category in each class."""
+"""The pseudo-count that is added to each category in each class."""
 
 _OWN_WIDTH = 1e-9
-"""A share of the largest variance, added to each one, because a class may have a single value."""
+"""The share of the largest variance added to each, because a class may have one value."""
 
 LEAST_VARIANCE = 1e-100
-"""The least variance; densities of smaller ones would overflow."""
+"""The minimum variance; the densities of smaller variances would overflow."""
 
 
 @dataclass(frozen=True)
 class CategoryShares:
-    """The probability of each category in each class: `probabilities[class][category]`."""
+    """The probability of each category in each class, as `probabilities[class][category]`."""
 
     probabilities: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
 class Normal:
-    """The mean and the variance of a number in each class."""
+    """The mean and the variance of a numeric attribute in each class."""
 
     means: tuple[float, ...]
     variances: tuple[float, ...]
@@ -51,8 +51,8 @@ Density = CategoryShares | Normal
 class NaiveBayesModel:
     """A classifier that treats attributes as independent within each class.
 
-    `densities` are in the order of the schema. Raises ModelError: a number is out of its range, or
-    the densities do not fit the schema.
+    `densities` are in the order of the schema's attributes. Raises ModelError: a number is out of
+    its range, or the densities do not fit the schema.
     """
 
     schema: TreeSchema
@@ -74,11 +74,11 @@ class NaiveBayesModel:
                 )
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records, the first in a tie. See `GlobalModel`."""
+        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes; see `GlobalModel`."""
+        """Return class probabilities, n x classes. Raises as `GlobalModel.predict`."""
         records = self.schema.read(table)
         with np.errstate(divide="ignore", over="ignore"):
             prior = np.log(np.array(self.prior))
@@ -94,7 +94,7 @@ class NaiveBayesModel:
 
 
 def learn_naive_bayes(schema: TreeSchema, table: MixedTable, classes: Codes) -> NaiveBayesModel:
-    """Learn naive Bayes from n records; arguments and errors as in `learn_global`."""
+    """Learn naive Bayes from n records, with arguments and errors as for `learn_global`."""
     records = schema.read(table)
     if not records.records:
         raise EmptyTable("There are no records to learn naive Bayes from.")
@@ -119,7 +119,6 @@ def _shares(codes: Codes, size: int, classes: Codes, counts: Codes) -> CategoryS
 
 
 def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Normal:
-    """Return mean and variance in each class; an empty class has those of all records."""
     means, variances = [], []
     for code, count in enumerate(counts):
         own = values[classes == code] if count else values
@@ -130,7 +129,6 @@ def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Norm
 
 
 def _log_density(column: Column, density: Density) -> Floats:
-    """Return the logarithm of the density of n values in each class, n x classes."""
     if isinstance(density, CategoryShares) and isinstance(column, CategoricalColumn):
         found: Floats = np.log(np.array(density.probabilities)).T[column.codes]
         return found

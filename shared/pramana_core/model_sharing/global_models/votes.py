@@ -1,4 +1,4 @@
-"""Votes: a classifier of several owners' trees without pseudo-data."""
+"""Classification by the votes of several owners' trees, without pseudo-data."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.ties import first_largest_of_rows
 
 _SMOOTHING = 1.0
-"""Records, spread evenly over the classes, that are added to each leaf (Laplace), so that a small
+"""The number of records added to each leaf, spread evenly over the classes (Laplace), so a small
 leaf has less influence."""
 
 
 @dataclass(frozen=True)
 class VotesModel:
-    """The trees of several owners as one classifier that adds up the class shares of their leaves.
+    """A classifier that adds up the class shares of a record's leaves in several trees.
 
-    A tree also votes on categories that its owner never had, with full weight (`in_schema`), so
-    owners should declare the same categories. Raises ModelError: see `common_schema`.
+    A tree also votes, with full weight, on records with categories that its owner does not have
+    (`in_schema`), so owners should declare the same categories. Raises ModelError: see
+    `common_schema`.
     """
 
     trees: tuple[SharedTree, ...]
@@ -37,12 +38,11 @@ class VotesModel:
 
     @property
     def schema(self) -> TreeSchema:
-        """The class and the attributes."""
+        """The class variable and the attributes."""
         return self.trees[0].schema
 
     @cached_property
     def _shares(self) -> tuple[Floats, ...]:
-        """The class shares of the leaves of each tree: leaves x classes."""
         found = []
         for tree in self.trees:
             counts = tree.class_counts + _SMOOTHING / self.schema.classes
@@ -50,7 +50,7 @@ class VotesModel:
         return tuple(found)
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes; see `GlobalModel`."""
+        """Return class probabilities, n x classes. Raises as `GlobalModel.predict`."""
         records = self.schema.read(table)
         votes: Floats = np.zeros((records.records, self.schema.classes))
         for tree, shares in zip(self.trees, self._shares, strict=True):
@@ -59,5 +59,5 @@ class VotesModel:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records, the first in a tie. See `GlobalModel`."""
+        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))

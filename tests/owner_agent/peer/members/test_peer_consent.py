@@ -74,8 +74,8 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
 @pytest.mark.parametrize(
     ("more", "kind", "match"),
     [
-        ({"study": "other"}, Forbidden, "another study"),
-        ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
+        ({"study": "other"}, Forbidden, "a study other than"),
+        ({"participants": ["north", "south", "west"]}, Forbidden, "does not list west"),
         ({"participants": ["north", "east"]}, Forbidden, "excludes south"),
         ({"initiator": "east"}, Forbidden, "does not lead"),
         ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, not 3601"),

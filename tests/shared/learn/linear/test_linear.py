@@ -96,7 +96,7 @@ def test_a_class_without_records_gets_no_plane(
     options = options_of(loss, 50, sample=2_000)
     model = learn_linear(exact(columns, over), "class", options=options)
     assert [plane.positive for plane in model.planes] == ["low", "high"]
-    assert any("never predicted: never." in note for note in model.notes)
+    assert any("too few records: never." in note for note in model.notes)
     assert set(model.predict(columns).tolist()) == {0, 1}
     if loss != "perceptron":
         # Each of two classes is the rest of the other.

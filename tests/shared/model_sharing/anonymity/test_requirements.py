@@ -69,7 +69,7 @@ def test_exact_diversity_cannot_be_seen_from_hits_and_misses():
 def test_more_classes_than_there_are_cannot_be_asked_for():
     Requirement(c=5, l=3).require_for(SCHEMA)
     Requirement(k=5).require_for(SCHEMA)
-    with pytest.raises(OptionError, match="l = 4 exceeds the count of classes: 'ill' has 3"):
+    with pytest.raises(OptionError, match="l = 4 exceeds the number of classes; 'ill' has 3"):
         Requirement(c=5, l=4, exact=False).require_for(SCHEMA)
 
 

@@ -26,7 +26,7 @@ def test_a_tree_as_text():
         "|--- colour = green: b (5 of 6 records)\n"
     )
     assert write_shared_tree_text(BY_COLOUR, most_lines=2).endswith(
-        "(The rest is omitted: see the JSON.)\n"
+        "(The remaining lines are omitted; the JSON has them.)\n"
     )
 
 
