@@ -59,7 +59,8 @@ def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
         return "releases with the same draws differ in a record, or could not be compared."
     if not any(cost.randomized for row in sealed for cost in costs_of(row)):
         return "no complete release has randomized columns."
-    if any(row.keys_digest not in digests or row in public for row in there if row not in sealed):
+    others = [row for row in there if row not in sealed]
+    if any(row.sealed is None or row.keys_digest not in digests or row in public for row in others):
         return "a release is incomplete or withdrawn, so its records cannot be compared."
     if len(digests) > 1 and secrets.state != "same":
         return "the releases use several linkage secrets, so a person may have several pseudonyms."
@@ -80,7 +81,7 @@ def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[st
 
 @cached(
     LRUCache(256),
-    key=lambda _services, rows: tuple(row.data_sha256 for row in rows),
+    key=lambda _services, rows: tuple((row.digest, row.data_sha256) for row in rows),
     lock=threading.Lock(),
 )
 def _smallest(services: Services, rows: Sequence[ReleaseRow]) -> int:

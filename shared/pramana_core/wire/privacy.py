@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from pramana_core.privacy import DELTA, PRIOR, Amplification, Extremes, central_loss
 from pramana_core.wire.base import (
+    MAX_RECORDS,
     MAX_VARIABLES,
     Label,
     Message,
@@ -287,7 +288,7 @@ class StudyCreate(Message):
     max_epsilon_column: Epsilon | None = None
     max_central_epsilon: Epsilon | None = None
     central_delta: Annotated[float, Field(gt=0, lt=1)] = DELTA
-    central_records: Annotated[int, Field(ge=1)] | None = None
+    central_records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
     people: People = "overlapping"
 
     @model_validator(mode="after")

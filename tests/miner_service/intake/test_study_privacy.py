@@ -212,8 +212,9 @@ def most_of(person):
     return person.get("/v1/studies/asia/privacy")["budget"]["max_epsilon_record"]
 
 
-def test_half_a_central_budget_is_refused(miner, assert_problem):
-    for given in ({"max_central_epsilon": 1}, {"central_records": 100}):
+def test_half_a_central_budget_or_too_many_records_are_refused(miner, assert_problem):
+    vast = {"max_central_epsilon": 1, "central_records": 10**19}
+    for given in ({"max_central_epsilon": 1}, {"central_records": 100}, vast):
         answer = miner.admin("POST", "/v1/studies", json={"name": "s", **given})
         assert_problem(answer, 422, "request-invalid")
 
