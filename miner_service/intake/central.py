@@ -18,8 +18,8 @@ from miner_service.alignment.align import LinkageSecrets
 from miner_service.intake.unbounded import changed_reports, costs_of, unbounded_of
 from miner_service.services import Services, source_of
 from miner_service.store.releases import kind_of_release
-from miner_service.store.schema import ReleaseRow
-from pramana_core.privacy import BlockDisclosure, smallest_group, total_loss
+from miner_service.store.schema import ReleaseRow, StudyRow
+from pramana_core.privacy import DELTA, BlockDisclosure, smallest_group, total_loss
 from pramana_core.wire.privacy import CentralMessage
 
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
@@ -29,18 +29,19 @@ _COMPARED = 1 << 22
 """Maximum records whose public columns are compared with each other."""
 
 
-def central_of(services: Services, arrived: Arrived) -> CentralMessage:
-    """Return the central bound of releases, or the reason for its absence."""
+def central_of(services: Services, study: StudyRow, arrived: Arrived) -> CentralMessage:
+    """Return the central bound of a study's releases, or the reason for its absence."""
     there = [row for row, _ in arrived if kind_of_release(row).has_records]
     why = _why_not(there, [row for row, _ in arrived])
     if why:
         return CentralMessage(unstated=why)
     sealed = [row for row in there if row.state == "sealed"]
     trees = total_loss(t for row, mine in arrived if row not in there for t in mine)
+    delta = DELTA if study.max_central_epsilon is None else study.central_delta
     found = []
     for digests, records in _groups(services, sealed):
         mine = [t for row, each in arrived if row.keys_digest in digests for t in each]
-        found.append(CentralMessage.of(total_loss(mine).record.determined, records))
+        found.append(CentralMessage.of(total_loss(mine).record.determined, records, delta))
     worst = max(found, key=lambda one: math.inf if one.epsilon is None else one.epsilon)
     if worst.epsilon is None:
         return worst
@@ -59,7 +60,8 @@ def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
         return "releases with the same draws differ in a record, or could not be compared."
     if not any(cost.randomized for row in sealed for cost in costs_of(row)):
         return "no complete release has randomized columns."
-    if any(row.keys_digest not in digests or row in public for row in there if row not in sealed):
+    others = [row for row in there if row not in sealed]
+    if any(row.sealed is None or row.keys_digest not in digests or row in public for row in others):
         return "a release is incomplete or withdrawn, so its records cannot be compared."
     if len(digests) > 1 and secrets.state != "same":
         return "the releases use several linkage secrets, so a person may have several pseudonyms."
@@ -80,7 +82,7 @@ def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[st
 
 @cached(
     LRUCache(256),
-    key=lambda _services, rows: tuple(row.data_sha256 for row in rows),
+    key=lambda _services, rows: tuple((row.digest, row.data_sha256) for row in rows),
     lock=threading.Lock(),
 )
 def _smallest(services: Services, rows: Sequence[ReleaseRow]) -> int:

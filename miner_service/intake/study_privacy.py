@@ -197,7 +197,7 @@ def study_privacy(
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     found = announced(session, study)
-    central = _central(services, found, shown_to_owner)
+    central = _central(services, row, found, shown_to_owner)
     return _message(row, found.seen_by(shown_to_owner), plan, facts, central)
 
 
@@ -213,7 +213,7 @@ def forecast(
     """Return a study's sums before and after another release, and why the release is rejected."""
     row = people.find_study(session, study)
     found = announced(session, study)
-    central, found = _central(services, found, shown_to_owner), found.seen_by(shown_to_owner)
+    central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     after = found.with_other(disclosures)
@@ -243,8 +243,8 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 def _require_central(study: StudyRow, release: ReleaseRow) -> None:
     """Check a release against the central budget. Raises BudgetExceeded.
 
-    The budget needs releases with enough records and without public columns. Which records match
-    does not matter.
+    The budget needs releases with enough records and without public columns. It does not check that
+    all releases have the same records, because a rejection would reveal which records match.
     """
     if study.max_central_epsilon is None or study.central_records is None:
         return
@@ -317,13 +317,15 @@ def _excess(
     return None
 
 
-def _central(services: Services, found: AnnouncedReleases, shown_to: str | None) -> CentralMessage:
+def _central(
+    services: Services, study: StudyRow, found: AnnouncedReleases, shown_to: str | None
+) -> CentralMessage:
     """Return the central bound; an owner does not see it if it depends on shared records."""
     if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
         return CentralMessage(
             unstated="it depends on the records that owners share, which an owner may not learn."
         )
-    return _SINGLE if found.single else central_of(services, found.arrived)
+    return _SINGLE if found.single else central_of(services, study, found.arrived)
 
 
 _SINGLE = CentralMessage(unstated="reports of single records have only a local bound.")
@@ -336,7 +338,8 @@ def central_of_releases(
     single = session.get(ReportPlanRow, study)
     if single is not None and any(row.owner == single.owner for row in rows):
         return _SINGLE
-    return central_of(services, [(row, losses_of(row)) for row in rows])
+    arrived = [(row, losses_of(row)) for row in rows]
+    return central_of(services, people.find_study(session, study), arrived)
 
 
 def _message(
@@ -404,6 +407,7 @@ def _message(
             *(_warnings_of_removed(found) if facts.disjoint else []),
             *warnings_of_changes(found.changed),
             *_warnings(disclosure, plan, facts),
+            *_warnings_of_central(study, central),
             *warnings_of(found.unbounded, _randomized_columns(found)),
         ],
     )
@@ -443,6 +447,19 @@ def _warnings(
         " --write-study-plan FILE` designs one."
     )
     return [sentence + (advice if declared.people != "different" else "")]
+
+
+def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> list[str]:
+    """Return a warning if the central bound exceeds the study's central budget."""
+    limit, found = study.max_central_epsilon, None if central is None else central.epsilon
+    if limit is None or found is None or found <= limit * (1 + 1e-6):
+        return []
+    sentence = (
+        f"The central epsilon {found:.4g} exceeds the study's budget of {limit:.4g}, which holds if"
+        " all releases have the same records. Release the same records, or agree on a smaller"
+        " budget for a record."
+    )
+    return [sentence]
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:

@@ -136,10 +136,14 @@ def design(
     extended = site_with(made, opened, site) if apply and opened is not None else None
     if write_study_plan is not None:
         save(write_study_plan, study_plan_text(made).encode(), "write-study-plan", COMMON_MODE)
-    words = recommendation(made, learn)
+    words = recommendation(made, learn, delta)
     if json:
         print_json(
-            {**made.as_dict(), "central": central_of(made).model_dump(), "recommendation": words}
+            {
+                **made.as_dict(),
+                "central": central_of(made, delta).model_dump(),
+                "recommendation": words,
+            }
         )
     else:
         show_design(console(), made)

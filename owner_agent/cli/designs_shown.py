@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pramana_core.design import NOTE, Design, Option
-from pramana_core.privacy import PRIOR, Amplification
+from pramana_core.privacy import DELTA, PRIOR, Amplification
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import CentralMessage
 
@@ -123,7 +123,7 @@ _LEARNED = {
 }
 
 
-def recommendation(made: Design, learn: str) -> str:
+def recommendation(made: Design, learn: str, delta: float | None = None) -> str:
     """Return sentences on the chosen design: its goal, its accuracy and its privacy bounds."""
     chosen, prediction = made.chosen, made.chosen.prediction
     length, error = min(prediction.by_length.items())
@@ -139,16 +139,16 @@ def recommendation(made: Design, learn: str) -> str:
         "statement about a record"
         f" by at most {bound.written_gamma} (gamma), so that a belief of {PRIOR:.0%} grows to at"
         f" most {bound.grown(PRIOR):.1%}. Against readers who cannot attribute reports to people:"
-        f" {central_of(made).description}."
+        f" {central_of(made, delta).description}."
     )
 
 
-def central_of(made: Design) -> CentralMessage:
+def central_of(made: Design, delta: float | None = None) -> CentralMessage:
     """Return the central bound of the chosen design, or why the bound is not stated."""
     if made.problem.needs.public:
         return CentralMessage(unstated="public columns distinguish records")
     bound = Amplification(math.log(made.chosen.gamma))
-    return CentralMessage.of(bound, made.problem.records)
+    return CentralMessage.of(bound, made.problem.records, DELTA if delta is None else delta)
 
 
 def show_next_step(

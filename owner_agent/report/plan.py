@@ -30,6 +30,7 @@ from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.plan import Block
 from pramana_core.privacy import (
+    DELTA,
     PRIOR,
     Amplification,
     gamma_within_groups,
@@ -333,11 +334,12 @@ def report_of(
     corrected = Corrected.of(now, site.file.corrections)
     more = equal_column_lines(now.one_secret, losses)
     tick = partial(watch, "measuring")
-    central = central_of(site, now)
+    delta = study.forecast.before.budget.stated_delta if isinstance(study, StudyForecast) else DELTA
+    central = central_of(site, now, delta)
     return report(now.plan, now.records, losses, corrected, study, tick, more, central)
 
 
-def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
+def central_of(site: Site, now: PreparedRecords, delta: float = DELTA) -> CentralMessage:
     """Return the central bound if this is a site's only release, or why the bound is not stated."""
     if site.file.peer is not None:
         return CentralMessage(unstated="peers can attribute the reports that they receive.")
@@ -352,7 +354,7 @@ def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
         return CentralMessage(
             unstated="public columns distinguish records; the privacy page of the study has it."
         )
-    return CentralMessage.of(record_loss(now.plan.plan), now.records)
+    return CentralMessage.of(record_loss(now.plan.plan), now.records, delta)
 
 
 def require_accepted(

@@ -16,7 +16,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification, CentralLoss, central_loss
+from pramana_core.privacy import DELTA, Amplification, CentralLoss, central_loss
 from pramana_core.progress import OnShare
 from pramana_core.report.numbers import finite
 
@@ -78,6 +78,7 @@ class Trials:
         plan: the plan of all reports, over all owners together.
         design: the designer's comparison, if the plan was designed.
         holdout: the share of records that each run holds out at random for a test.
+        delta: the delta of the central bound.
 
     """
 
@@ -88,6 +89,7 @@ class Trials:
     seed: int
     design: Design | None = None
     holdout: float = 0.0
+    delta: float = DELTA
 
     @property
     def tested(self) -> int:
@@ -107,7 +109,7 @@ class Trials:
     @property
     def central(self) -> CentralLoss:
         """The central bound of the reports of a run."""
-        return central_loss(self.amplification, self.records - self.tested)
+        return central_loss(self.amplification, self.records - self.tested, self.delta)
 
     def described(self) -> dict[str, Any]:
         """Return the source of the records as JSON."""

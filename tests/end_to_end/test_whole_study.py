@@ -21,6 +21,7 @@ from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.environment import Environment
+from pramana_core.privacy import Amplification, central_loss
 from pramana_core.terminal import run
 from tests.miner_service.crew import crew_of
 from tests.miner_service.masking import masked
@@ -255,6 +256,17 @@ AGE = (
     '[[variables]]\nname = "age"\ncategories = ["young", "old"]\nsensitive = true\n'
     'channel = { kind = "symmetric", gamma = 2 }\n'
 )
+
+
+@pytest.mark.slow
+def test_a_plan_states_its_central_bound_at_the_delta_of_the_study(world: World):
+    central = {"max_central_epsilon": 5.0, "central_delta": 1e-5, "central_records": 3}
+    world.rest("POST", "/v1/studies", name="asia", **central)
+    world.owner("north", 3, AGE)
+    told = json.loads(world.call("north", "plan", "--json").out)
+    assert told["central"]["delta"] == 1e-5
+    local = Amplification(told["together"]["epsilon"])
+    assert told["central"]["epsilon"] == central_loss(local, 40, 1e-5).epsilon
 
 
 @pytest.fixture

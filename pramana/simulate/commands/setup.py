@@ -159,6 +159,7 @@ class Setup:
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.study import Trials
         from pramana_core.design import gamma_of_central, require_gamma
+        from pramana_core.privacy import DELTA
         from pramana_core.ties import exceeds
 
         self._require_randomization()
@@ -201,7 +202,8 @@ class Setup:
             )
         if found.advice:
             console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
-        trials = Trials(source, found.plan, records, runs, seed, found, holdout)
+        delta = DELTA if self.delta is None else self.delta
+        trials = Trials(source, found.plan, records, runs, seed, found, holdout, delta)
         return trials, self.estimator or estimator_of(found)
 
     def _require_randomization(self) -> None:

@@ -35,6 +35,7 @@ class _Row:
     within: str
     label: str
     codes: tuple[int, ...]
+    pooled: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,24 +64,33 @@ def levels_of(
     """Return the counts at all levels: each group, followed by its contents.
 
     Two or more small categories of a group become one row, `n others`. A category is small if its
-    count is at most its standard error times the normal quantile of `level`, the confidence of the
-    intervals. Raises UnknownCategory, and OptionError: a category is not in exactly one group.
+    count c is at most z standard errors s, where z is the normal quantile of 1 - (1 - `level`) / n
+    for n categories and `level` is the confidence of the intervals. Some categories are in the row
+    only because their noise is low, so the row's count is too low on average. The errors and both
+    sides of the interval therefore grow by about this effect: the sum of phi((c - z s) / s) s over
+    the row's categories, with phi the normal density. Raises UnknownCategory, and OptionError: a
+    category is not in exactly one group.
     """
     groups = require_groups(groups, variable.categories)
     codes = {category: code for code, category in enumerate(variable.categories)}
     z = normal_quantile(level)
-    small = table.counts <= z * table.standard_error(population=True)
-    rows = list(_rows(groups, codes, small))
+    each = table.standard_error(population=True)
+    off = table.counts - normal_quantile(1 - (1 - level) / variable.size) * each
+    chosen = _selection_error(off, each)
+    rows = list(_rows(groups, codes, off <= 0))
     members = np.zeros((len(rows), variable.size))
+    more = np.zeros(len(rows))
     for number, row in enumerate(rows):
         members[number, list(row.codes)] = 1.0
+        more[number] = chosen[list(row.codes)].sum() if row.pooled else 0.0
     counts = members @ table.counts
     noise, error = (_variances(table, members, population=of) for of in (False, True))
     share = counts / table.records
     square = noise / table.records + share
-    ends = score_interval(share, square, table.records, z, population=True)
-    low, high = possible(*ends, share)
-    numbers = [counts, table.records * low, table.records * high, np.sqrt(noise), np.sqrt(error)]
+    low, high = score_interval(share, square, table.records, z, population=True)
+    low, high = possible(low - more / table.records, high + more / table.records, share)
+    errors = [np.sqrt(noise) + more, np.sqrt(error) + more]
+    numbers = [counts, table.records * low, table.records * high, *errors]
     return [
         LevelCounts(row.depth, row.within, row.label, len(row.codes), *map(float, found))
         for row, found in zip(rows, np.transpose(numbers), strict=True)
@@ -147,6 +157,12 @@ def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Te
     return np.maximum(found, 0.0)
 
 
+def _selection_error(off: Tensor, error: Tensor) -> Tensor:
+    """Return phi(off / error) error, with phi the normal density; 0 without an error."""
+    found = np.exp(-0.5 * np.square(off / np.where(error > 0, error, 1.0)))
+    return np.asarray(error * found / np.sqrt(2 * np.pi))
+
+
 def _rows(
     groups: Groups, codes: Mapping[str, int], small: Flags, within: str = "", depth: int = 1
 ) -> Iterator[_Row]:
@@ -164,7 +180,7 @@ def _rows(
             if code not in pooled:
                 yield _Row(depth + 1, label, category, (code,))
         if pooled:
-            yield _Row(depth + 1, label, f"{len(pooled)} others", pooled)
+            yield _Row(depth + 1, label, f"{len(pooled)} others", pooled, True)
 
 
 def _categories(groups: Groups | Sequence[str]) -> list[str]:

@@ -222,13 +222,16 @@ def largest_gamma(
             f"A central epsilon must be above 0, not {central.epsilon}.", where="central_epsilon"
         )
 
+    def gamma(inverse: float) -> float:
+        return max(1.0, GAMMA_LIMIT / math.exp(inverse))  # rounding can give less than 1
+
     def delta(inverse: float) -> float:
-        return report(GAMMA_LIMIT / math.exp(inverse)).central_delta(records, central.epsilon)
+        return report(gamma(inverse)).central_delta(records, central.epsilon)
 
     if delta(0.0) <= central.delta:
         return GAMMA_LIMIT
     most = math.log(GAMMA_LIMIT) - central.epsilon
-    return GAMMA_LIMIT / math.exp(_crossing(delta, central.delta, most))
+    return gamma(_crossing(delta, central.delta, most))
 
 
 def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:

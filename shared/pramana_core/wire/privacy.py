@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from pramana_core.privacy import DELTA, PRIOR, Amplification, Extremes, central_loss
 from pramana_core.wire.base import (
+    MAX_RECORDS,
     MAX_VARIABLES,
     Label,
     Message,
@@ -72,12 +73,12 @@ class CentralMessage(Message):
     unstated: str = ""
 
     @classmethod
-    def of(cls, local: Amplification, records: int) -> CentralMessage:
+    def of(cls, local: Amplification, records: int, delta: float = DELTA) -> CentralMessage:
         """Return the message for reports with a local bound. Raises OptionError: no records."""
-        epsilon = central_loss(local, records).epsilon
+        epsilon = central_loss(local, records, delta).epsilon
         if not math.isfinite(epsilon):
             return cls(records=records, unstated="the loss of a record is unbounded.")
-        return cls(epsilon=epsilon, records=records)
+        return cls(epsilon=epsilon, delta=delta, records=records)
 
     @property
     def description(self) -> str:
@@ -136,7 +137,7 @@ class PrivacyBudget(Message):
     remainder of the first limit after all sent and announced releases; `left_for_columns` is the
     remainder of the second, for each variable that a release randomized. `max_epsilon_record` also
     ensures the central budget, `max_central_epsilon` at `central_delta` among at least
-    `central_records` records.
+    `central_records` records, if all releases have the same records.
     """
 
     max_epsilon_record: float | None
@@ -146,6 +147,11 @@ class PrivacyBudget(Message):
     central_records: int | None = None
     left_for_record: float | None
     left_for_columns: Annotated[dict[str, float], Field(default_factory=dict)]
+
+    @property
+    def stated_delta(self) -> float:
+        """The delta of the study's central bounds."""
+        return DELTA if self.max_central_epsilon is None else self.central_delta
 
 
 class PlannedLoss(Message):
@@ -278,7 +284,8 @@ class StudyCreate(Message):
     people, different people, or partly the same (which assumes nothing). Only with `different` is a
     record's loss the loss at one owner instead of the sum. `max_central_epsilon` limits a record's
     loss, at `central_delta`, against readers who do not know which report is whose. Each release
-    must then have at least `central_records` records and no public column.
+    must then have at least `central_records` records and no public column. The limit holds if all
+    releases have the same records; otherwise the study's privacy may have a warning.
     """
 
     name: Name
@@ -287,7 +294,7 @@ class StudyCreate(Message):
     max_epsilon_column: Epsilon | None = None
     max_central_epsilon: Epsilon | None = None
     central_delta: Annotated[float, Field(gt=0, lt=1)] = DELTA
-    central_records: Annotated[int, Field(ge=1)] | None = None
+    central_records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
     people: People = "overlapping"
 
     @model_validator(mode="after")

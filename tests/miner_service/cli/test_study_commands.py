@@ -139,6 +139,7 @@ def test_a_public_address_that_is_none_is_refused(url):
         (("--central-epsilon", "1"), "central_epsilon"),
         (("--delta", "1e-6"), "central_epsilon"),
         (("--central-epsilon", "-1", "--records", "10"), "max_central_epsilon"),
+        (("--central-epsilon", "1", "--records", "10000000000000000000"), "central_records"),
     ],
 )
 def test_what_cannot_be_opened_opens_nothing(study, words, where):

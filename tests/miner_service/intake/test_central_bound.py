@@ -140,6 +140,28 @@ def test_public_columns_tell_records_apart(study, release):
     assert told["epsilon"] == pytest.approx(bound(15, 20), rel=1e-6)
 
 
+def test_equal_bytes_under_another_plan_have_groups_of_their_own(miner, study, release):
+    analyst, north, _ = study
+    codes = {"a": np.arange(2_000) < 300, "b": np.arange(2_000) < 20}
+    north.publish("s", release("r1", range(2_000), codes=codes, a=None, b=GAMMA))
+    assert central(analyst)["records"] == 300
+    other = miner.study("t")
+    miner.owner("t", "north").publish(
+        "t", release("r1", range(2_000), codes=codes, a=GAMMA, b=None)
+    )
+    assert central(other, "t")["records"] == 20
+
+
+def test_a_release_that_was_never_complete_is_not_comparable(study, release):
+    analyst, north, _ = study
+    north.publish("s", release("r1", range(2_000), ill=GAMMA))
+    built = release("r2", range(2_000), ill=GAMMA)
+    path = north.announce("s", built)
+    north.put(path, 0, built.parts[0])
+    north("POST", f"{path}/withdraw")
+    assert unstated(analyst)
+
+
 def test_a_withdrawn_release_has_been_seen(study, release):
     analyst, north, _ = study
     path = north.publish("s", release("r1", range(2_000), ill=GAMMA))

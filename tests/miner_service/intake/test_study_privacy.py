@@ -192,6 +192,32 @@ def test_a_central_budget_is_that_of_a_record_among_so_many(miner, release, asse
     assert stated["records"] == 2000
 
 
+def test_central_bounds_have_the_delta_of_the_study(miner, release):
+    miner.study("asia", **CENTRAL, central_delta=1e-5)
+    north = miner.owner("asia", "north")
+    north.publish("asia", release(plan(a=math.exp(most_of(north))), HIDDEN))
+    told = north.get("/v1/studies/asia/privacy")
+    assert told["central"]["delta"] == 1e-5
+    assert 0.49 < told["central"]["epsilon"] <= 0.5 * (1 + 1e-6)
+    assert not any("central" in warning for warning in told["warnings"])
+
+
+def test_a_central_bound_above_the_budget_is_a_warning(miner, release):
+    miner.study("asia", **CENTRAL)
+    north = miner.owner("asia", "north")
+    made = plan(a=math.exp(most_of(north)))
+    first, more = (release(made, range(n), name=f"r{n}", draws=["x"]) for n in (2000, 2300))
+    first.body["linkage"] = more.body["linkage"] = "1" * 64
+    north.publish("asia", first)
+    assert not any("central" in one for one in north.get("/v1/studies/asia/privacy")["warnings"])
+    # The same draws cost nothing, but the records of only the second release hide among 300.
+    north.publish("asia", more)
+    told = north.get("/v1/studies/asia/privacy")
+    assert told["central"]["epsilon"] > 0.5
+    (warning,) = (one for one in told["warnings"] if "central" in one)
+    assert f"{told['central']['epsilon']:.4g}" in warning
+
+
 @pytest.mark.parametrize(
     ("made", "ids", "where"),
     [(plan(a=1.1), range(1999), "records"), (plan(a=1.1, b=None), HIDDEN, "b")],
@@ -212,8 +238,9 @@ def most_of(person):
     return person.get("/v1/studies/asia/privacy")["budget"]["max_epsilon_record"]
 
 
-def test_half_a_central_budget_is_refused(miner, assert_problem):
-    for given in ({"max_central_epsilon": 1}, {"central_records": 100}):
+def test_half_a_central_budget_or_too_many_records_are_refused(miner, assert_problem):
+    vast = {"max_central_epsilon": 1, "central_records": 10**19}
+    for given in ({"max_central_epsilon": 1}, {"central_records": 100}, vast):
         answer = miner.admin("POST", "/v1/studies", json={"name": "s", **given})
         assert_problem(answer, 422, "request-invalid")
 

@@ -199,6 +199,11 @@ def test_a_central_epsilon_allows_the_largest_gamma_that_keeps_it(bench, command
     assert made["central"]["delta"] == DELTA
     assert f"{made['central']['epsilon']:.4g}" in made["recommendation"]
     assert designed("--delta", "1e-12")["gamma"] < made["gamma"]
+    larger = designed("--delta", "1e-5")
+    assert larger["gamma"] > made["gamma"]
+    assert larger["central"]["delta"] == 1e-5
+    assert 0.45 < larger["central"]["epsilon"] <= 0.5
+    assert "at delta 1e-05" in larger["recommendation"]
     assert designed("--gamma", "19")["gamma"] == pytest.approx(19), "gamma limits it besides"
     for more in (("--central-epsilon", "0"), ("--delta", "2")):
         assert command(*words, *more).exit_code == 2

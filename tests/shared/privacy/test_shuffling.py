@@ -225,6 +225,12 @@ def test_the_largest_gamma_is_the_last_that_keeps_the_bound(n: int, least: float
     assert ShuffledReport.of_gamma(gamma * 1.001).central_epsilon(n, 1e-8) > 1.0
 
 
+@pytest.mark.parametrize("epsilon", [1e-17, 1e-300])
+def test_a_tiny_central_epsilon_allows_gamma_one(epsilon: float):
+    gamma = largest_gamma(1, CentralLoss(epsilon, 1e-8))
+    assert 1.0 <= gamma < 1.0001
+
+
 def test_the_largest_gamma_of_a_mechanism_is_larger_and_has_a_limit():
     goal = CentralLoss(0.3, 1e-8)
 
