@@ -87,7 +87,8 @@ REMEDIES = {
     " [peers](peers.md#peers-that-choose-the-groups).",
     "session-ended": "Start the session again; the message says which owner ended it.",
     "store-corrupt": "Restore a backup. `miner-service check` lists the damage of a miner.",
-    "schema-unsupported": "Run the version of the miner that made the database.",
+    "schema-unsupported": "Start the service of this version, which upgrades the tables, or run the"
+    " version of the miner that made them.",
     "history-lost": "Restore the latest state folder, or begin a new epoch"
     " ([guide](owner-guide.md#when-the-state-folder-is-lost)).",
     "worker-lost": "Give the workers more memory, or use a smaller job.",

@@ -16,9 +16,9 @@ def require_healthy(url: str = READY) -> str | None:
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
-    address = urlsplit(url)
-    host, path = address.netloc, address.path or "/"
     try:
+        address = urlsplit(url)
+        host, path = address.netloc, address.path or "/"
         connection: HTTPConnection
         if address.scheme == "https":
             import ssl

@@ -127,11 +127,14 @@ class Services:
         return prepared
 
 
-def open_services(settings: Settings, clock: Clock) -> Services:
-    """Open or create a store. Raises StoreCorrupt, NotReady, StorageFull, KeyFileError."""
+def open_services(settings: Settings, clock: Clock, *, begin: bool = True) -> Services:
+    """Open a store; with `begin`, create or upgrade it.
+
+    Raises StoreCorrupt, NotReady, StorageFull, KeyFileError.
+    """
     folder = settings.data_dir
     require_own_folder(folder)
-    database = open_database(settings)
+    database = open_database(settings, begin=begin)
     return Services(
         settings=settings,
         clock=clock,

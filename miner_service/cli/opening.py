@@ -28,7 +28,7 @@ DataDir = Annotated[
     typer.Option(
         "--data",
         envvar="PRAMANA_DATA",
-        help="The data directory; it is created if missing.",
+        help="The data directory; `serve` and `restore` create it.",
     ),
 ]
 LogForm = Annotated[
@@ -87,12 +87,15 @@ def settings_of(
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Services]:
-    """Open the services on a miner's data, and close the database at the end."""
+def opened(settings: Settings, *, begin: bool = True) -> Iterator[Services]:
+    """Open the services on a miner's data, and close the database at the end.
+
+    Only a caller with the exclusive lock of the data may `begin` or upgrade the tables.
+    """
     from miner_service.services import open_services
     from miner_service.settings import utc_now
 
-    services = open_services(settings, utc_now)
+    services = open_services(settings, utc_now, begin=begin)
     try:
         yield services
     finally:
@@ -103,18 +106,19 @@ def opened(settings: Settings) -> Iterator[Services]:
 def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
     """Open a miner's existing data, with `files` after a check of the marker.
 
-    Raises OptionError, StoreCorrupt.
+    Raises OptionError, SchemaUnsupported, StoreCorrupt.
     """
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE
 
-    if settings.storage.database is None and not (settings.data_dir / FILE).exists():
+    embedded = settings.storage.database is None
+    if not (settings.data_dir / FILE if embedded else settings.data_dir).exists():
         raise OptionError(
             f"{settings.data_dir} contains no miner's data.",
             where="data",
             remedy="Check --data and --database.",
         )
-    with opened(settings) as services:
+    with opened(settings, begin=False) as services:
         if files:
             require_one_store(services.database, services.segments)
         try:

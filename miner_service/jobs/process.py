@@ -67,7 +67,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     bound_memory(settings.limits.job_bytes)
     _end_first()
     try:
-        services = open_services(settings, utc_now)
+        services = open_services(settings, utc_now, begin=False)
         try:
             work_once(services, lease, learn or learn_model, _Progress(services, lease))
         except (NotReady, StorageFull) as error:

@@ -253,8 +253,9 @@ def _note_end(session: Session, run: Run) -> None:
 
 def supervise(settings: Settings) -> None:
     """Run jobs until SIGTERM or SIGINT. Raises NotReady, StoreCorrupt."""
-    require_own_folder(settings.data_dir)
-    with closing(open_database(settings)) as database:
+    if settings.data_dir.exists():  # only the service creates it
+        require_own_folder(settings.data_dir)
+    with closing(open_database(settings, begin=False)) as database:
         if not require_one_store(database, open_segments(settings)):
             raise NotReady(
                 f"No service has been started on the database {database.place} yet.",

@@ -131,15 +131,27 @@ OLDEST = 11
 """The oldest schema revision that is upgraded."""
 
 
-def make_tables(writer: Engine, reader: Engine, place: str) -> None:
+def make_tables(writer: Engine, reader: Engine, place: str, *, begin: bool) -> None:
     """Create the tables if they are missing, or upgrade those of an earlier version.
 
-    Raises SchemaUnsupported, NotReady, StorageFull.
+    Without `begin`, neither is done. Raises SchemaUnsupported, NotReady, StorageFull.
     """
     with answering():
         with reader.connect() as connection:
-            if revision_of(connection) == HEAD:
-                return
+            found = revision_of(connection)
+        if found == HEAD:
+            return
+        if found is not None:
+            _require_upgradable(found, place)
+            if not begin:
+                raise SchemaUnsupported(
+                    f"The database {place} has tables of schema {found}, but this miner reads"
+                    f" schema {HEAD}. They are unchanged.",
+                    where=place,
+                    remedy="Start the service of this version to upgrade them.",
+                )
+        elif not begin:
+            raise not_begun(place)
         # Checked again with the write lock: another process may have created them meanwhile.
         with writer.begin() as connection:
             found = revision_of(connection)
@@ -155,8 +167,16 @@ def make_tables(writer: Engine, reader: Engine, place: str) -> None:
                 connection.exec_driver_sql(f"PRAGMA user_version={HEAD}")
 
 
-def _upgrade(connection: Connection, found: str, place: str) -> None:
-    """Upgrade the tables in the transaction of the connection. Raises SchemaUnsupported."""
+def not_begun(place: str) -> NotReady:
+    """Return the error of a process that may not create the tables."""
+    return NotReady(
+        f"No service has been started on the database {place} yet.",
+        where="database",
+        remedy="Start `miner-service serve` on this database first.",
+    )
+
+
+def _require_upgradable(found: str, place: str) -> None:
     number = int(found) if found.isdecimal() else 0
     if not OLDEST <= number < int(HEAD):
         whose = (
@@ -170,6 +190,11 @@ def _upgrade(connection: Connection, found: str, place: str) -> None:
             where=place,
             remedy=f"Name an empty database, or one of this miner ({whose}).",
         )
+
+
+def _upgrade(connection: Connection, found: str, place: str) -> None:
+    """Upgrade the tables in the transaction of the connection. Raises SchemaUnsupported."""
+    _require_upgradable(found, place)
     from alembic import command
     from alembic.config import Config
 
@@ -205,13 +230,15 @@ class Database:
         self._place = place
         self._failed: float | None = None
 
-    def make_tables(self) -> None:
-        """Create the tables if they are missing. Raises the errors of `make_tables`."""
+    def make_tables(self, *, begin: bool) -> None:
+        """Create or upgrade the tables, or only check them. Raises the errors of `make_tables`."""
         try:
             with self.opening():
-                make_tables(self._engine, self._reader, self.place)
+                make_tables(self._engine, self._reader, self.place, begin=begin)
         except NotReady as error:
             self.close()
+            if error.__cause__ is None:  # the database answers
+                raise
             raise NotReady(
                 f"The database {self.place} cannot be used: {reason(error)}.",
                 where="database",

@@ -53,12 +53,12 @@ _ON_THE_SERVER = {
 
 
 class PostgresStore(Database):
-    """A PostgreSQL database with the miner's tables, created if they are missing.
+    """A PostgreSQL database with the miner's tables; `begin` creates or upgrades them.
 
     `password` overrides the address. Raises OptionError, NotInstalled, NotReady, StoreCorrupt.
     """
 
-    def __init__(self, address: str, *, password: str | None = None) -> None:
+    def __init__(self, address: str, *, password: str | None = None, begin: bool = True) -> None:
         _require_driver()
         url = parse_address(address)
         if password is not None:
@@ -73,7 +73,7 @@ class PostgresStore(Database):
         self._naming = _engine(url, poolclass=NullPool).execution_options(
             isolation_level="AUTOCOMMIT"
         )
-        self.make_tables()
+        self.make_tables(begin=begin)
 
     @contextmanager
     def opening(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event
 
 from miner_service.settings import Settings
-from miner_service.store.database import HEAD, READ_ONLY, Database, answering
+from miner_service.store.database import HEAD, READ_ONLY, Database, answering, not_begun
 from pramana_core.errors import NotReady
 from pramana_core.opening import create_private, opening_alone
 
@@ -27,13 +27,14 @@ _PRAGMAS = (
 
 
 class SqliteStore(Database):
-    """A SQLite file with the miner's tables, created if they are missing. Raises StoreCorrupt.
+    """A SQLite file with the miner's tables; `begin` creates or upgrades them.
 
+    Raises SchemaUnsupported, StoreCorrupt.
     Only one service may use the file. Commands may write rows at the same time, but cannot lock
     names.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, begin: bool = True) -> None:
         # Made readable for the owner only before anything is written.
         create_private(path)
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
@@ -52,7 +53,7 @@ class SqliteStore(Database):
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         super().__init__(engine, engine, str(path))
-        self.make_tables()
+        self.make_tables(begin=begin)
 
     def ping(self) -> None:
         """Check that the open connections use the file at the path, not one that was moved away."""
@@ -114,14 +115,19 @@ FILE = "miner.sqlite"
 """The name of the embedded database in the data directory."""
 
 
-def open_database(settings: Settings) -> Database:
-    """Open the configured database; create its tables if they are missing."""
+def open_database(settings: Settings, *, begin: bool = True) -> Database:
+    """Open the configured database; with `begin`, create or upgrade its tables.
+
+    Raises SchemaUnsupported if the tables are not those of this version.
+    """
     if settings.storage.database is None:
         path = settings.data_dir / FILE
+        if not begin and not path.exists():
+            raise not_begun(str(path))
         with nullcontext() if is_current(path) else opening_alone(settings.data_dir):
-            return SqliteStore(path)
+            return SqliteStore(path, begin=begin)
     from miner_service.store.postgres import PostgresStore, read_password
 
     address, file = settings.storage.database, settings.storage.database_password_file
     password = None if file is None else read_password(file)
-    return PostgresStore(address, password=password)
+    return PostgresStore(address, password=password, begin=begin)

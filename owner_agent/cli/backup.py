@@ -30,12 +30,13 @@ def backup(
     """Write an encrypted copy of the state directory to a file. Repeat this after every release."""
     from owner_agent.site.site import load_site
     from owner_agent.state.audit import noted
-    from owner_agent.state.backup import back_up
+    from owner_agent.state.backup import back_up, require_something_to_back_up
 
     state, now = load_site(site).state, environment_of(context).now()
     passphrase = _passphrase(passphrase_file, confirm=True)
-    count = back_up(state, file, passphrase, now)
+    require_something_to_back_up(state)
     with noted(state, now, "back_up"):
+        count = back_up(state, file, passphrase, now)
         show_lines([f"{count} files of {state} are encrypted in {file}."])
 
 

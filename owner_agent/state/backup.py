@@ -7,6 +7,7 @@ changed, missing or moved chunk is detected.
 
 from __future__ import annotations
 
+import glob
 import itertools
 import secrets
 import shutil
@@ -62,6 +63,13 @@ def _chunks(file: IO[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
         chunk = following
 
 
+def require_something_to_back_up(state: Path) -> None:
+    """Check that a state directory has a ledger. Raises NotFound, HistoryLost."""
+    if not (state / LEDGER).exists():
+        require_ledger(state)
+        raise NotFound(f"{state} has no ledger, so there is nothing to back up.", where="state")
+
+
 def back_up(state: Path, target: Path, passphrase: str, now: datetime) -> int:
     """Write an encrypted copy of a state directory to a new file; return how many files it has.
 
@@ -74,9 +82,7 @@ def back_up(state: Path, target: Path, passphrase: str, now: datetime) -> int:
             remedy="Use several random words.",
         )
     require_absent(target, "file")
-    if not (state / LEDGER).exists():
-        require_ledger(state)
-        raise NotFound(f"{state} has no ledger, so there is nothing to back up.", where="state")
+    require_something_to_back_up(state)
     header = _MAGIC + secrets.token_bytes(_SALT + _PREFIX)
     cipher = _cipher(passphrase, header)
     with storing("the backup", target), publishing_alone(state), scratch_file(state, -1) as plain:
@@ -118,16 +124,36 @@ def restore(file: Path, state: Path, passphrase: str) -> datetime:
         )
     folder = state.parent / f".{state.name}.{secrets.token_hex(8)}"
     try:
-        with storing("the state", state), scratch_file(folder, -1) as plain:
-            with file.open("rb") as source:
-                _decrypt(source, plain, passphrase, source.read(len(_MAGIC) + _SALT + _PREFIX))
-            plain.seek(0)
-            made = _extract(plain, folder)
+        with file.open("rb") as source:
+            header = _header(source, file)
+            _remove_unfinished(state)
+            with storing("the state", state), scratch_file(folder, -1) as plain:
+                _decrypt(source, plain, passphrase, header)
+                plain.seek(0)
+                made = _extract(plain, folder)
         folder.rename(state)  # fails if the directory has content meanwhile
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sync_directory(state.parent)
     return made
+
+
+def _header(source: IO[bytes], file: Path) -> bytes:
+    length = len(_MAGIC) + _SALT + _PREFIX
+    header = source.read(length)
+    if len(header) < length or not header.startswith(_MAGIC):
+        raise OptionError(
+            f"{file} is not a backup of a state directory; nothing was restored.",
+            where="file",
+            remedy="Name a file written by `owner-agent backup`.",
+        )
+    return header
+
+
+def _remove_unfinished(state: Path) -> None:
+    """Remove the folders of restores that were killed: they contain decrypted keys."""
+    for folder in state.parent.glob(f".{glob.escape(state.name)}.{'[0-9a-f]' * 16}"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _decrypt(source: IO[bytes], plain: IO[bytes], passphrase: str, header: bytes) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ SPARE = 16
 """A change starts only while the disk has room for this many lines."""
 
 _WHAT = "the audit log"
+_LOCK_SECONDS = 5.0
+_POLL_SECONDS = 0.02
 
 
 @dataclass
@@ -43,7 +46,7 @@ class AuditLog:
 
     def require_room(self) -> None:
         """Check that further lines can be written. Raises StorageFull, NotReady."""
-        with self._opened() as descriptor:
+        with self._locked() as descriptor:
             size, disk = os.fstat(descriptor).st_size, os.fstatvfs(descriptor)
         most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         limited = most != resource.RLIM_INFINITY and size + SPARE * LONGEST > most
@@ -56,10 +59,25 @@ class AuditLog:
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
             raise LimitExceeded(f"An audit entry has over {LONGEST} bytes; shorten its texts.")
-        with self._lock, self._opened() as descriptor:
-            # Closing the descriptor releases the lock.
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with self._locked() as descriptor:
             self._append(descriptor, line)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Open the log and lock it, within a limited time. Raises StorageFull, NotReady."""
+        until = time.monotonic() + _LOCK_SECONDS
+        if not self._lock.acquire(timeout=_LOCK_SECONDS):
+            raise _locked_by_another()
+        try:
+            with self._opened() as descriptor:
+                # Closing the descriptor releases the lock.
+                while not _lock_now(descriptor):
+                    if time.monotonic() >= until:
+                        raise _locked_by_another()
+                    time.sleep(_POLL_SECONDS)
+                yield descriptor
+        finally:
+            self._lock.release()
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -94,3 +112,19 @@ class AuditLog:
             raise no_room(_WHAT)
         if self.durable:
             os.fsync(descriptor)
+
+
+def _lock_now(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _locked_by_another() -> NotReady:
+    return NotReady(
+        "Another process keeps the audit log locked, so no change is made.",
+        where=_WHAT,
+        remedy="Find the process that has audit.jsonl open (`fuser -v`), and end it.",
+    )

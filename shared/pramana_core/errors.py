@@ -342,7 +342,7 @@ class StoreCorrupt(StateError):
 
 
 class SchemaUnsupported(StoreCorrupt):
-    """The database's tables have a schema that this version of the miner cannot upgrade."""
+    """The database's tables have a schema that this process cannot upgrade."""
 
 
 class HistoryLost(StoreCorrupt):

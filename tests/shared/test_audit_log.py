@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pramana_core.audit import LONGEST, AuditLog
-from pramana_core.errors import LimitExceeded, StorageFull
+from pramana_core.errors import LimitExceeded, NotReady, StorageFull
 from tests.full_disk import files_no_longer_than
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -57,6 +58,19 @@ def test_without_room_a_change_does_not_begin_and_the_log_stays_whole(log):
     assert log.path.stat().st_size == size
     with log.room():
         log.write({"action": "seal_release"})
+    assert actions(log) == ["create_study", "seal_release"]
+
+
+def test_a_log_that_another_process_keeps_locked_stops_changes_for_a_limited_time(log, monkeypatch):
+    monkeypatch.setattr("pramana_core.audit._LOCK_SECONDS", 0.1)
+    with log.path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for change in (log.require_room, lambda: log.write({"action": "seal_release"})):
+            with pytest.raises(NotReady) as raised:
+                change()
+            assert raised.value.where == "the audit log"
+    log.require_room()
+    log.write({"action": "seal_release"})
     assert actions(log) == ["create_study", "seal_release"]
 
 

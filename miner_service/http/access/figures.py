@@ -27,7 +27,7 @@ from miner_service.services import Services
 from miner_service.settings import ClusterSettings
 from miner_service.store.identity import last_backup
 from miner_service.store.schema import JobRow, SupervisorRow
-from pramana_core.errors import NotReady
+from pramana_core.errors import NotReady, PramanaError
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
@@ -102,13 +102,13 @@ class Figures:
         return []
 
     def collect(self) -> Iterator[Any]:
-        """Yield the metrics of the store and the disk; without a database, only the disk's."""
+        """Yield the metrics of the store and the disk; what cannot be read is missing."""
         up = 1.0
         try:
             with self._services.database.read() as session:
                 queue = Queue.of(self._services, session)
                 backup = last_backup(session)
-        except NotReady:
+        except PramanaError:
             up = 0.0
         yield GaugeMetricFamily("pramana_store_up", "Whether the database answers.", value=up)
         if up:
@@ -136,7 +136,10 @@ class Figures:
                 "Whether the scheduler of the cluster accepts connections.",
                 value=_answers(cluster),
             )
-        free = shutil.disk_usage(self._services.settings.data_dir).free
+        try:
+            free = shutil.disk_usage(self._services.settings.data_dir).free
+        except OSError:  # the disk is away
+            return
         yield GaugeMetricFamily(
             "pramana_disk_free_bytes", "Free bytes on the disk of the data directory.", value=free
         )

@@ -219,8 +219,8 @@ def test_a_database_of_another_version_is_left_alone(tmp_path, later):
         assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(later,)]
 
 
-def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(tmp_path):
-    path = tmp_path / "miner.sqlite"
+def of_schema_11(path):
+    """Make a database of schema 11 with a study; return the columns of this version's tables."""
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         made = columns_of(connection)
@@ -233,6 +233,12 @@ def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(tmp
         connection.execute("UPDATE alembic_version SET version_num='11'")
         connection.execute("PRAGMA user_version=11")
         connection.commit()
+    return made
+
+
+def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(tmp_path):
+    path = tmp_path / "miner.sqlite"
+    made = of_schema_11(path)
     with closing(SqliteStore(path)) as store, store.read() as session:
         (study,) = session.scalars(select(StudyRow))
         assert (study.name, study.max_central_epsilon, study.central_delta) == ("heart", None, 1e-8)
@@ -266,3 +272,31 @@ def test_small_answers_go_at_once(tmp_path):
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["doctor"],
+        ["check"],
+        ["backup", "copy"],
+        ["study", "list"],
+        ["monitor-token", "prometheus"],
+        ["worker"],
+    ],
+)
+def test_only_the_service_upgrades_or_creates_a_store(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    of_schema_11(data / "miner.sqlite")
+    before = (data / "miner.sqlite").read_bytes()
+    result = CliRunner().invoke(app, [*words, "--data", str(data)])
+    if words == ["doctor"]:
+        assert "schema 11" in result.output
+    else:
+        assert isinstance(result.exception, SchemaUnsupported)
+    assert (data / "miner.sqlite").read_bytes() == before
+    result = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "other")])
+    assert result.exit_code
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]

@@ -11,7 +11,15 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.state import backup as backups
 from owner_agent.state.lock import publishing_alone
-from pramana_core.errors import Conflict, HistoryLost, KeyFileError, NotFound, OptionError
+from pramana_core.audit import AuditLog
+from pramana_core.errors import (
+    Conflict,
+    HistoryLost,
+    KeyFileError,
+    NotFound,
+    OptionError,
+    StorageFull,
+)
 from tests.full_disk import with_ever_more_room
 
 PASSPHRASE = "five random words of mine"
@@ -178,3 +186,37 @@ def test_a_full_disk_leaves_nothing(bench, tmp_path, monkeypatch):
         assert list(place.iterdir()) == [file]
 
     assert with_ever_more_room(restored, only_the_backup_is_left) > 3
+
+
+def test_without_an_audit_entry_no_backup_is_written(bench, passphrase, command, monkeypatch):
+    _publish(bench)
+
+    def full(_: object) -> None:
+        raise StorageFull("full")
+
+    monkeypatch.setattr(AuditLog, "require_room", full)
+    file = bench.folder / "north.backup"
+    done = command("backup", str(file), "--passphrase-file", passphrase)
+    assert done.exit_code == StorageFull.exit_code
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"pramana", backups._MAGIC, b"PK" + bytes(100)])
+def test_a_foreign_file_is_rejected_before_a_key_is_derived(tmp_path, monkeypatch, content):
+    monkeypatch.delattr(backups, "_cipher")
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(OptionError) as raised:
+        backups.restore(tmp_path / "file", tmp_path / "state", PASSPHRASE)
+    assert raised.value.where == "file"
+
+
+def test_a_restore_removes_what_a_killed_restore_wrote(bench, saved, passphrase, command):
+    old = bench.state.parent / f".{bench.state.name}.0123456789abcdef"
+    old.mkdir()
+    (old / "draw.key").write_bytes(b"secret")
+    other = bench.state.parent / f".{bench.state.name}.other"
+    other.mkdir()
+    shutil.rmtree(bench.state)
+    assert command("restore", str(saved), "--passphrase-file", passphrase).exit_code == 0
+    assert not old.exists()
+    assert other.exists()

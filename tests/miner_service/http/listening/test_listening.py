@@ -161,7 +161,12 @@ def test_a_health_check_asks_what_listens(listen, authority):
     certificate, key = authority.issue("checked")
     url, *_ = listen(certificate=certificate, private_key=key)
     require_healthy(f"{url}/readyz")
-    for wrong in (url.replace("https", "http"), "http://127.0.0.1:1/", "http://127.0.0.1:x/"):
+    with pytest.raises(NotReady):
+        require_healthy(url.replace("https", "http"))
+
+
+def test_a_health_check_of_a_wrong_address_finds_the_miner_not_ready():
+    for wrong in ("http://127.0.0.1:1/", "http://127.0.0.1:x/", "http://[::1/", "http://", ""):
         with pytest.raises(NotReady):
             require_healthy(wrong)
 

@@ -18,7 +18,7 @@ from miner_service.backup import back_up
 from miner_service.cli.main import app
 from miner_service.settings import ClusterSettings
 from miner_service.store.schema import SupervisorRow
-from pramana_core.errors import NotReady, OptionError
+from pramana_core.errors import NotReady, OptionError, StoreCorrupt
 from tests.places import ROOT
 
 
@@ -114,7 +114,7 @@ def test_a_scheduler_is_a_figure_if_there_should_be_one(start, miner):
 
 
 MONITORING = ROOT / "deploy" / "monitoring"
-FIGURE = re.compile(r"\b(?:pramana|process)_[a-z_]+\b")
+FIGURE = re.compile(r"\b(?:(?:pramana|process)_[a-z_]+|up)\b")
 
 
 def test_dashboard_and_alerts_name_figures_that_exist(start, tmp_path):
@@ -123,7 +123,7 @@ def test_dashboard_and_alerts_name_figures_that_exist(start, tmp_path):
         miner = start(cluster=ClusterSettings(scheduler=address))
         back_up(miner.services, tmp_path / "backup", lambda *_: None)
         miner.nobody("GET", "/v1/studies")
-        known = {name for name, *_ in read(miner.admin)}
+        known = {name for name, *_ in read(miner.admin)} | {"up"}  # of Prometheus itself
     rules = yaml.safe_load((MONITORING / "alerts.yml").read_text(encoding="utf-8"))
     alerts = [rule for group in rules["groups"] for rule in group["rules"]]
     board = json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
@@ -136,17 +136,28 @@ def test_dashboard_and_alerts_name_figures_that_exist(start, tmp_path):
     assert {name for names in used for name in names} <= known
 
 
-def test_figures_without_a_store_say_so(miner, monkeypatch):
+@pytest.mark.parametrize("error", [NotReady, StoreCorrupt])
+def test_figures_without_a_store_say_so(miner, monkeypatch, error):
     figures = miner.app.state.figures
 
     def away(_: object) -> None:
-        raise NotReady("away")
+        raise error("away")
 
     monkeypatch.setattr(type(miner.services.database), "read", away)
     text = figures.text().decode()
     assert "pramana_store_up 0.0" in text
     assert "pramana_disk_free_bytes" in text
     assert "pramana_jobs{" not in text
+
+
+def test_figures_without_a_disk_are_the_others(miner, monkeypatch):
+    def away(_: object) -> None:
+        raise OSError("away")
+
+    monkeypatch.setattr("miner_service.http.access.figures.shutil.disk_usage", away)
+    text = miner.app.state.figures.text().decode()
+    assert "pramana_store_up 1.0" in text
+    assert "pramana_disk_free_bytes" not in text
 
 
 def test_a_monitor_reads_the_figures_and_nothing_else(miner, tmp_path, assert_problem):
