@@ -58,7 +58,7 @@ class ExaminedSite:
 
     @property
     def section(self) -> MinerSection:
-        """The section on the miner. Raises NotChecked if the site has none."""
+        """The section [miner]. Raises NotChecked if the site file lacks it."""
         if self.site.file.miner is None:
             raise NotChecked("the site file names no miner.")
         return self.site.file.miner

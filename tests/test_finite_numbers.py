@@ -48,7 +48,8 @@ def models() -> list[type[BaseModel]]:
     """Every model of site files, session files and messages, also those that are made."""
     for package in (pramana_core, owner_agent, miner_service):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
+            # Alembic alone runs the environment of its upgrades.
+            if not module.name.endswith(("__main__", "revisions.env")):
                 import_module(module.name)
     found, names = [BaseModel], ("pramana_core.", "owner_agent.", "miner_service.")
     for one in found:

@@ -31,10 +31,20 @@ def create(
     """Create the draw key, which never leaves this site; with --linkage, create the
     shared secret.
     """
+    from owner_agent.state.ledger_file import used_draw_key
+
     store = _store(site)
     name: KeyChoice = "linkage" if linkage else "draw"
+    again = name == "draw" and used_draw_key(store.state)
     store.create(name, environment_of(context).random_bytes)
     console().print(f"Made {store.path(name)}.", markup=False, soft_wrap=True)
+    if again:
+        console(stderr=True).print(
+            "warning: this site had another draw key. If it published with that key, restore the"
+            " state folder from your backup, or run `owner-agent new-epoch`.",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 @app.command(name="import")

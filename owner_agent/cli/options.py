@@ -43,7 +43,7 @@ def show_lines(lines: Iterable[str]) -> None:
 def write_changes(extended: ExtendedSite, *, yes: bool, show: bool = True) -> bool:
     """Show the changes to a site file, ask for confirmation, and write the file.
 
-    Return whether the file was written. Raises OptionError if there is no terminal to ask at.
+    Return whether the file was written. Raises OptionError without a terminal.
     """
     if not (yes or at_terminal()):
         raise OptionError(

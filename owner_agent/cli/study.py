@@ -191,6 +191,7 @@ def _bare_secret(file: Path) -> str:
 
 
 def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> None:
+    from owner_agent.release.ledger import Ledger
     from owner_agent.state.keys import KeyStore, read_key
 
     store = KeyStore(now.site.state)
@@ -202,6 +203,9 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     if linkage is not None:
         secret = read_key(linkage)
         if not store.path("linkage").exists() or store.read("linkage") != secret:
+            if not any(entry.left for entry in Ledger(now.site.state).entries()):
+                # Nothing was published with the secret that is here, if there is one.
+                store.path("linkage").unlink(missing_ok=True)
             store.add("linkage", secret)
             now.say("Imported the owners' linkage secret.")
     if new_linkage is not None:
@@ -269,7 +273,7 @@ def _require_same(site: Site, current: AdoptedPlan) -> None:
             where="study_plan",
             remedy="If you approve the new plan, remove [study_plan] from the site file and join "
             "again. Under the new plan, reports are drawn anew, and the loss adds to the "
-            "loss by earlier releases.",
+            "loss from earlier releases.",
         )
 
 

@@ -163,7 +163,10 @@ class Participant:
     # The steps of a session, in order.
 
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
-        """Take part in a proposed session. Raises Forbidden, Conflict or another reason why not."""
+        """Take part in a proposed session.
+
+        Raises Forbidden, Conflict, or the error that prevents taking part.
+        """
         with self._own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
@@ -181,7 +184,7 @@ class Participant:
             self._taken.release()
 
     def offers(self, mine: Session, offers: Statements) -> Signed:
-        """Receive all offers; announce the columns that this owner would send to each peer."""
+        """Receive all offers, and announce the columns that this owner would send to each peer."""
         mine.offers = read_statements(mine, self.everybody(), Offer, offers)
         mine.offers_digest = digest_of(offers.all)
         agree_on_offers(mine)
@@ -252,7 +255,10 @@ class Participant:
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
-        """Write the result that all owners signed; repeatable. Raises PeerDeviated, StateError."""
+        """Write the result that all owners signed. The call is safe to repeat.
+
+        Raises PeerDeviated, StateError.
+        """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
         mine = self.mine(session, caller, initiator=True)

@@ -69,7 +69,7 @@ class Session:
         }
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
-        """Return the plan of the blocks that a sender sends to a receiver; None if it
+        """Return the plan of the blocks that a sender sends to a receiver, or None if it
         sends none.
         """
         names = self.proposal.entitled(self.holdings, sender, receiver)

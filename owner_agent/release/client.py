@@ -189,7 +189,7 @@ def _why(error: BaseException) -> str:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds an answer requests to wait, up to a limit; None without a request."""
+    """Return the wait in seconds that an answer requests, up to a limit, or None if it does not."""
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)

@@ -107,7 +107,8 @@ class Unbounded:
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return each released column that shares values with other columns, with these columns."""
+    """Return, for each released column that has the same values as other columns, the names of
+    those other columns."""
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:

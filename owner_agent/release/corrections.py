@@ -56,7 +56,7 @@ class ReleaseHistory:
 
     @property
     def last(self) -> Entry | None:
-        """The last release to the study; None if there was no release or the memory lacks it."""
+        """The last release to the study, or None if there was no release or the memory lacks it."""
         released = [e for e in self.entries if e.study == self.study and e.follows_plan and e.draws]
         last = released[-1] if released else None
         return None if last is None or last.content not in self.memory.releases else last
@@ -102,7 +102,7 @@ GROWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """Lower bounds for the counts of records removed (`gone`) and added (`new`) since a release."""
+    """Lower bounds on the numbers of records removed (`gone`) and added (`new`) since a release."""
 
     earlier: int
     gone: int
@@ -125,8 +125,9 @@ class Exchange:
         )
 
     def require_small(self, option: str) -> None:
-        """Reject a large exchange of records; `option` is the option that accepts it. Raises
-        RecordsExchanged.
+        """Reject a large exchange of records. `option` is the command's option that accepts one.
+
+        Raises RecordsExchanged.
         """
         if self.is_large:
             raise RecordsExchanged(

@@ -80,7 +80,10 @@ class Delivery:
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the study's plan has no column of a section. Raises as `require_agreed`."""
+        """Check that the study's plan has no column of a section.
+
+        Raises the errors of `require_agreed`.
+        """
         if self.entry.state == "prepared":
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
@@ -186,7 +189,7 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
     if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
             f"Study {study!r} has the study plan {short(plan.digest)}, but the site file names "
-            "no plan. The loss by this release would add to the privacy loss stated in the plan.",
+            "no plan. The loss from this release would add to the privacy loss stated in the plan.",
             where="study_plan",
             remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
         )

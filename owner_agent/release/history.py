@@ -92,7 +92,7 @@ def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: 
     raise HistoryLost(
         f"The miner {miner} has releases of this owner that are missing from the ledger"
         f" ({named}). Without them the agent could report the same people differently, and could "
-        "not count the loss by the missing releases. Nothing was sent.",
+        "not count the loss from the missing releases. Nothing was sent.",
         where=first_few((release.name for release in missing), _NAMED),
         remedy=WAYS_OUT,
     )
@@ -110,7 +110,7 @@ def brief_miner(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Return why the miner could not confirm that the ledger is complete; None if it did. Raises
+    """Return why the miner could not confirm that the ledger is complete, or None if it did. Raises
     HistoryLost if the ledger lacks a release.
     """
     if site.file.miner is None:

@@ -24,11 +24,11 @@ def read_invitation(path: Path) -> InvitationFile:
     except (OSError, ValidationError):
         # The argument may be the secret itself, so it is not repeated.
         raise OptionError(
-            "The argument does not name an invitation file. A bare secret is not accepted as an"
-            " argument, since the process list and the shell's history would reveal it.",
+            "The invitation file does not exist, or it is not an invitation.",
             where="invitation",
-            remedy="Name the file that you got from the study's operator. Put a bare secret into a"
-            " file (--secret-file FILE).",
+            remedy="Check the path; it is the file that you got from the study's operator. A bare"
+            " secret is not accepted as an argument, since the process list and the shell's history"
+            " would reveal it: put it into a file (--secret-file FILE).",
         ) from None
 
 

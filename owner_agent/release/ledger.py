@@ -178,7 +178,7 @@ class Ledger:
         return next((int(epoch) for (epoch,) in rows), 0)
 
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
-        """Add missing releases as sent, and start a new epoch."""
+        """Add missing releases to the ledger as sent, and start a new epoch."""
         begin_ledger(self.state)
         with (
             noted(self.state, now, "new_epoch", releases=len(left)),

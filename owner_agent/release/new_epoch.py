@@ -1,7 +1,7 @@
 """Starting a new epoch, after the records of releases were lost or to randomize everything again.
 
-Earlier releases that are still known are entered into the ledger. Their loss adds to the loss by
-later releases.
+Earlier releases that are still known are entered into the ledger. Their loss adds to the loss
+from later releases.
 """
 
 from __future__ import annotations

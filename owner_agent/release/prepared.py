@@ -70,7 +70,10 @@ class PreparedRelease(ABC):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The records exchanged since the last release; None if no separate approval is needed."""
+        """The records exchanged since the last release.
+
+        It is None if the exchange needs no separate approval.
+        """
         return None
 
     def before_announcing(self, delivery: Delivery) -> None:

@@ -203,7 +203,10 @@ class PreparedRecords(PreparedRelease):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The records exchanged since the last release; None if no separate approval is needed."""
+        """The records exchanged since the last release.
+
+        It is None if the exchange needs no separate approval.
+        """
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         exchange = self.corrected.exchange

@@ -71,7 +71,10 @@ def permanent_report(
 
 
 def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
-    """Return the report in a file; None if the file is missing. Raises as `permanent_report`."""
+    """Return the report in a file, or None if the file is missing.
+
+    Raises the errors of `permanent_report`.
+    """
     return _kept(file, study, plan) if file.exists() else None
 
 

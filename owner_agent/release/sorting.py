@@ -67,7 +67,10 @@ class SortedRuns:
         return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Add a run: ascending pseudonyms, with or without their reports. Raises StorageFull."""
+        """Add a run of ascending pseudonyms, with or without reports, to the file.
+
+        Raises StorageFull.
+        """
         high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
         bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
         self._bounds.append(bounds.astype(np.uint32))

@@ -94,7 +94,10 @@ class TreePlan:
 
     @classmethod
     def of(cls, site: Site, draw_key: bytes) -> Self:
-        """Read a site's table. Raises as `read_tree_columns`, and InputError for bad ranges."""
+        """Read a site's table.
+
+        Raises the errors of `read_tree_columns`, and InputError for bad ranges.
+        """
         section, columns = site.share_model, read_tree_columns(site)
         schema, attributes, classes = schema_of(
             columns.table,
@@ -139,7 +142,7 @@ class TreePlan:
 def _grown(
     chosen: TreePlan, draw_key: bytes, watch: StagedProgress
 ) -> tuple[SharedTree, SharedTree | None]:
-    """Return the tree to release, and the tree without the requirement (None if private)."""
+    """Return the tree to release, and the tree grown without the section's requirement."""
     section = chosen.section
     if section.private is not None:
         return _private_tree(chosen, section.private, draw_key), None
@@ -183,7 +186,10 @@ def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedTree(PreparedRelease):
-    """A tree as it would be sent; `grown` is the tree without the requirement, None if private."""
+    """A tree as it would be sent.
+
+    `grown` is the tree grown without the section's requirement, or None for a private tree.
+    """
 
     kind = SHARED_TREE
     section = SECTION

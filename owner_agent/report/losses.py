@@ -1,4 +1,4 @@
-"""The privacy loss of each column by earlier releases, without and with one more release."""
+"""The privacy loss of each column from earlier releases, without and with one more release."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _added(row: Row) -> str:
 
 
 def losses_by(now: PreparedRelease) -> Losses | None:
-    """Return the losses by a release; None without earlier releases and equal columns."""
+    """Return the losses from a release, or None without earlier releases and equal columns."""
     left = [entry for entry in now.entries if entry.left]
     shown = left or any(draw.same_as for draw in now.draws)
     return compare(now.draws, left) if shown else None
@@ -97,7 +97,7 @@ def refusals(losses: Losses | None) -> Iterator[str]:
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry]) -> Losses:
-    """Return the losses of columns by earlier releases, and with the draws of a new release."""
+    """Return the losses of columns from earlier releases, and with the draws of a new release."""
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     ends = [
         (losses(left, beside=draws), Unbounded.of(left, beside=draws)),

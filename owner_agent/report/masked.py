@@ -215,7 +215,7 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, but at least `FIRST`."""
+    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, and at least `FIRST`."""
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []

@@ -119,7 +119,7 @@ def how(release: Row) -> str:
 
 
 def loss_of(variable: Row) -> str:
-    """Return a column's loss by a single release as text."""
+    """Return a column's loss from a single release as text."""
     if variable["epsilon"] is not None:
         return loss_text(variable["epsilon"])
     return loss_text(None, ["masked"] * variable["masked"] + ["shared tree"] * variable["shared"])
@@ -137,7 +137,7 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def new_epoch_lines(begun: NewEpoch) -> list[str]:
-    """Return sentences on a new epoch: the completed ledger, and the losses known."""
+    """Return sentences on a new epoch: the releases added to the ledger, and the known losses."""
     if not begun.asked:
         lines = ["No miner was queried: this site has no miner, or has not joined its study."]
     elif not begun.counted:
@@ -148,7 +148,7 @@ def new_epoch_lines(begun: NewEpoch) -> list[str]:
         lines = [f"Added to the ledger as published: {releases} that the miner has ({named})."]
     if begun.losses:
         words = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
-        lines.append(f"Known loss by all releases: {words}.")
+        lines.append(f"Known loss from all releases: {words}.")
     if begun.uncounted:
         lines.append(
             f"The audit log also lists {', '.join(begun.uncounted)}, whose loss is unknown."

@@ -30,7 +30,7 @@ from pramana_core.wire.privacy import (
 )
 
 Change = tuple[Amplification | None, Amplification | None]
-"""The loss before and after a release; None for values released unchanged."""
+"""The loss before and after a release, or None for values released unchanged."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
             where="study_plan.digest",
             remedy="Ask the study's operator. If you approve this plan, write its digest into the"
             " site file. Under another plan, reports are drawn anew, and the loss adds to the "
-            "loss by earlier releases.",
+            "loss from earlier releases.",
         )
     return AdoptedPlan(plan, owner)
 

@@ -259,7 +259,7 @@ class SampledSpec(Amplified):
     @model_validator(mode="after")
     def _subsets_or_size(self) -> Self:
         if (self.subsets is None) == (self.size is None):
-            raise ValueError("a sampled channel takes exactly one of subsets and size")
+            raise ValueError("a sampled channel takes exactly one of 'subsets' and 'size'")
         return self
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:

@@ -84,7 +84,7 @@ def _revealed(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return each true cell's probability, in units of 2^-32, of a report that proves the value."""
+    """Return, for each true cell, the chance, times 2^32, of a report that proves the value."""
     # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
     # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel

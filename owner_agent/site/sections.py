@@ -60,7 +60,7 @@ class MinerSection(Section):
             self.url, allow_insecure=self.allow_insecure, permission="set allow_insecure = true"
         )
         if self.client_key is not None and self.client_certificate is None:
-            raise ValueError("client_key needs client_certificate")
+            raise ValueError("'client_key' needs 'client_certificate'")
         return self
 
     def tls_files(self, folder: Path) -> TlsFiles:

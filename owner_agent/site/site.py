@@ -23,10 +23,10 @@ from owner_agent.site.sections import (
     StudyPlanSection,
 )
 from owner_agent.site.table_source import (
-    HAS_PASSWORD,
     MARKED,
     TABLE_SUFFIXES,
     TableSource,
+    has_password,
     is_database,
     located,
 )
@@ -66,12 +66,12 @@ class VariableSection(Section):
                 " learned from the data"
             )
         if self.reveals and (self.sensitive or self.channel is not None):
-            raise ValueError("reveals applies only to variables that are sent unchanged")
+            raise ValueError("'reveals' applies only to variables that are sent unchanged")
         if self.name == KEY_COLUMN:
             raise ValueError(f"the name {KEY_COLUMN} is reserved")
         cuts = self.cuts
         if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
-            raise ValueError("cuts must be one or more numbers in ascending order")
+            raise ValueError("'cuts' must be one or more numbers in ascending order")
         return self
 
     @model_validator(mode="after")
@@ -152,7 +152,7 @@ class SiteFile(Section):
                 "for a file"
             )
         if is_database(self.table):
-            if HAS_PASSWORD.search(self.table):
+            if has_password(self.table):
                 mistakes.append(
                     "table must not contain a password: set it in PGPASSWORD, or in a file that"
                     " PGPASSFILE names"

@@ -58,10 +58,12 @@ class AttributeSection(ColumnSection):
     def _of_one_type(self) -> Self:
         numbers = self.low is not None or self.high is not None or self.whole
         if (self.low is None) != (self.high is None):
-            raise ValueError(f"the range of column {self.column!r} needs both low and high")
+            raise ValueError(f"the range of column {self.column!r} needs both 'low' and 'high'")
         if self.categories is None:
             if self.missing is not None:
-                raise ValueError(f"column {self.column!r} has missing but no list of categories")
+                raise ValueError(
+                    f"column {self.column!r} has the option 'missing' but no list 'categories'"
+                )
         elif numbers:
             raise ValueError(
                 f"column {self.column!r} has both categories and a range; keep one of them"
@@ -186,9 +188,9 @@ class ShareModelSection(Section):
         if self.requirement is not None:
             raise ValueError("a private tree is protected by its epsilon; remove the requirement")
         if "growth" in self.model_fields_set:
-            raise ValueError("a private tree does not use growth; set private.depth instead")
+            raise ValueError("a private tree does not use 'growth'; set 'private.depth' instead")
         if "tell" in self.model_fields_set:
-            raise ValueError("a private tree publishes noisy counts of all classes; remove tell")
+            raise ValueError("a private tree publishes noisy counts of all classes; remove 'tell'")
         if open_ended := [a.column for a in self.attributes if not a.declared]:
             raise ValueError(
                 "a private tree needs declared ranges, because a range from the table would reveal"

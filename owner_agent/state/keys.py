@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn, Self
 
-from owner_agent.state.ledger_file import know_draw_key, knows_draw_key, state_directory
+from owner_agent.state.ledger_file import (
+    know_draw_key,
+    knows_draw_key,
+    state_directory,
+    used_draw_key,
+)
 from owner_agent.state.private_files import (
     private_directory,
     read_secret,
@@ -35,6 +40,13 @@ _HOW_TO_GET: dict[KeyName, str] = {
     "linkage": "Run `owner-agent keys import linkage FILE` with the secret of the other owners. "
     "If you are the first owner, run `owner-agent keys create --linkage` instead.",
 }
+
+
+_LOST_DRAW = (
+    "This site had a draw key: restore the state folder from your backup. If the key is lost for"
+    " good, run `owner-agent keys create` and then `owner-agent new-epoch`, which draws everything"
+    " anew and adds its privacy loss."
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,12 @@ class KeyStore:
                 f"{self.path('draw').parent} has no"
                 f" {' and no '.join(_MEANING[name] for name in missing)}.",
                 where=", ".join(missing),
-                remedy=" ".join(_HOW_TO_GET[name] for name in missing),
+                remedy=" ".join(
+                    _LOST_DRAW
+                    if name == "draw" and used_draw_key(self.state)
+                    else _HOW_TO_GET[name]
+                    for name in missing
+                ),
             )
         return self._read(paths[names[0]])
 

@@ -142,6 +142,14 @@ def know_draw_key(state: Path, fingerprint: str) -> None:
             ledger.execute("INSERT OR IGNORE INTO draw_keys VALUES (?)", [fingerprint])
 
 
+def used_draw_key(state: Path) -> bool:
+    """Whether the ledger lists any draw key."""
+    if not has_ledger(state):
+        return False
+    with ledger_transaction(state) as ledger:
+        return ledger.execute("SELECT 1 FROM draw_keys").fetchone() is not None
+
+
 def knows_draw_key(state: Path, fingerprint: str) -> bool:
     """Whether the ledger lists a draw key."""
     if not has_ledger(state):

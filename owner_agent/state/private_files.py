@@ -23,7 +23,7 @@ COMMON_MODE = 0o666
 
 
 def private_directory(path: Path) -> Path:
-    """Create a directory for its owner alone. Raises KeyFileError if others can enter it."""
+    """Create a directory that only its owner can enter. Raises KeyFileError if others can."""
     with storing("a folder", path):
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     refuse_if_open_to_others(path, f"chmod 700 {path}")

@@ -132,10 +132,10 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def has_decimal_commas(column: pa.Array, separator: str) -> bool:
-    """Whether all nonempty cells of a column are numbers, written with decimal commas.
+    """Whether nine in ten nonempty cells of a column are numbers, written with decimal commas.
 
-    In a file with commas as separators, 1,234 may mean a thousand. There, at least one cell must
-    have a comma that cannot separate thousands.
+    Reports on the column then name the other cells. In a file with commas as separators, 1,234 may
+    mean a thousand. There, at least one cell must have a comma that cannot separate thousands.
     """
     cells = pc.filter(column, pc.not_equal(column, ""))
     commas = pc.match_substring(cells, ",")
@@ -144,7 +144,8 @@ def has_decimal_commas(column: pa.Array, separator: str) -> bool:
         pc.match_substring_regex(cells, _GROUPED),
     )
     plain = pc.match_substring_regex(cells, r"^[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))$")
-    return bool(pc.all(number).as_py() and pc.any(plain if separator == "," else commas).as_py())
+    written = pc.and_(number, plain if separator == "," else commas)
+    return bool((pc.mean(number).as_py() or 0) >= 0.9 and pc.any(written).as_py())
 
 
 def with_points(cells: pa.Array) -> pa.Array:

@@ -61,7 +61,7 @@ class FoundRows:
         return self.count > 0
 
     def add(self, where: Mask, start: int = 0) -> None:
-        """Add the rows marked in a chunk; `start` rows of the table precede the chunk."""
+        """Count the marked rows of a chunk. `start` rows of the table precede the chunk."""
         places = np.flatnonzero(where)
         self.count += len(places)
         wanted = max(0, _SHOWN_ROWS - len(self._first))
@@ -270,7 +270,8 @@ class ColumnReader:
             return UnknownCategory(
                 f"{column} has values outside its categories in {self._unknown.text}.",
                 where=where,
-                remedy="Correct those cells, or add the category to the site file.",
+                remedy="Correct those cells, or add the category to the list: `categories` in the"
+                " site file, or --categories of `init`.",
             )
         return None
 

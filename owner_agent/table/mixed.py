@@ -30,7 +30,7 @@ class ColumnSource(Protocol):
 
     @property
     def categories(self) -> tuple[str, ...] | None:
-        """All categories of the column; None for a column of numbers."""
+        """All categories of the column, or None for a column of numbers."""
 
     @property
     def missing(self) -> str | None:
@@ -118,7 +118,7 @@ def _values(
 
 
 def ranked(column: Column) -> npt.NDArray[np.intp]:
-    """Return a column as codes: its categories, or the eighth of the sorted numbers."""
+    """Return a column as codes: of its categories, or of the eighths of its sorted numbers."""
     if isinstance(column, CategoricalColumn):
         return column.codes
     edges = np.quantile(column.values, np.arange(1, 8) / 8)

@@ -77,7 +77,7 @@ class AuditLog:
                 " made.",
                 where=_WHAT,
                 remedy="Check the file audit.jsonl, its folder and its disk.",
-            ) from error
+            ) from None
 
     def _append(self, descriptor: int, line: bytes) -> None:
         """Append a line after ending a partial line that a crash may have written."""

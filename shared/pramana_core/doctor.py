@@ -125,7 +125,9 @@ def check_end(
 
 
 def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
-    """Check when the certificates in PEM files expire. Raises ConfigError; NotChecked if none."""
+    """Check when the certificates in PEM files expire. Raises ConfigError, or NotChecked without
+    certificates.
+    """
     lines = [
         check_certificate(path.read_bytes(), now, f"The {what} {path}")
         for what, path in files.items()

@@ -23,7 +23,7 @@ def is_full(error: OSError) -> bool:
 
 
 def no_room(what: str, path: Path | None = None) -> StorageFull:
-    """Return the error that `what` cannot be stored; give `path` only if its reader may know it."""
+    """Return the error that `what` cannot be stored. Give `path` only if the reader may know it."""
     place = "" if path is None else f" at {path}"
     return StorageFull(
         f"There is no room for {what}{place}; nothing was changed.",

@@ -315,7 +315,8 @@ class DesignMatrix:
         matrix: n x k standardized columns.
         labels, sources: the k labels `variable` or `variable=category`, and their two parts.
         centres, scales: the k original means and standard deviations; n in the denominator.
-        constant, redundant: omitted columns that do not vary, and that depend on earlier ones.
+        constant, redundant: omitted columns that do not vary, and omitted columns that depend on
+            earlier columns.
     """
 
     matrix: Floats

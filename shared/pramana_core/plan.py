@@ -66,8 +66,8 @@ class Block:
         true, reported = self.channel.shape
         if not self.variables or true != domain.size:
             raise PlanError(
-                f"The channel of block {list(domain.names)} has {true} true categories; its"
-                f" variables have {domain.size}.",
+                f"The channel of block {list(domain.names)} has {true} true categories, but"
+                f" the block's variables have {domain.size} combinations of categories.",
                 where=self.name,
             )
         if self.channel.report_sizes(domain.shape) is None:

@@ -1,4 +1,4 @@
-"""Comparisons that do not depend on the last digits: candidates that nearly tie keep their order.
+"""Comparisons that do not depend on the last digits: candidates that nearly tie stay in order.
 
 Processors and libraries round differently, so numbers that are equal in exact arithmetic, or nearly
 so, can compare differently on two machines. Here numbers that differ by less than a relative
@@ -60,7 +60,7 @@ def first_largest_of_rows(
 def descending(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return the indices of N values from the largest down; ties keep their order.
+    """Return the indices of N values from the largest down; ties stay in order.
 
     Values tie as in `levels`, except that the first level starts at the largest value. A value that
     is smaller by more than a tie never comes before a larger one. NaN comes last.

@@ -164,7 +164,7 @@ def secrets_of(machine: Machine, owner: str) -> dict[str, bytes]:
     home = machine.volume(owner)
     state = home / ".pramana"
     table = (home / "table.csv").read_bytes()
-    tokens = sorted((state / "tokens").iterdir())
+    tokens = sorted((state / "tokens").glob("*.token"))
     assert len(tokens) == 1
     return {
         "draw": (state / "keys" / "draw.key").read_bytes().strip(),

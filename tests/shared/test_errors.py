@@ -85,6 +85,7 @@ def test_an_error_is_told_whole():
         "where": "here",
         "remedy": "Do.",
         "instance": "/v1/x",
+        "request": None,
     }
     assert read_problem(problem.model_dump_json(exclude_none=True).encode()) == problem
     assert read_problem(b'{"title": "Not one"}') is None

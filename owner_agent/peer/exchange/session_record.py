@@ -26,7 +26,7 @@ class SharedFamily(Message):
 
 
 class ExactTable(Message):
-    """A table that shared parameters reveal, as digests of own columns and of peers' columns."""
+    """A table that shared parameters reveal, as digests of the owner's and of peers' columns."""
 
     study: str
     own: list[Sha256]

@@ -60,7 +60,7 @@ class PublicIdentity:
 
     @property
     def der(self) -> bytes:
-        """The certificate in DER. If the file has several, the first one."""
+        """The first certificate in the file, in DER."""
         return x509.load_pem_x509_certificate(self.pem).public_bytes(Encoding.DER)
 
     def signed(self, signature: bytes, message: bytes) -> bool:

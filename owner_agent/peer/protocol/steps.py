@@ -35,8 +35,8 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 class Step(Generic[Request, Answer]):
     """A request to an owner, which the participant's method of the same name carries out.
 
-    A step with a `phase` is only for the initiator, and an error in it ends the session. A
-    `repeatable` step needs no work.
+    A step with a `phase` is only for the initiator, and an error in it ends the session. The
+    request of a `repeatable` step is safe to repeat.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Partner(Protocol):
         """The owner's name."""
 
     def within(self, ends: float) -> Partner:
-        """Return the same owner; its calls end at the time `ends` on this owner's clock."""
+        """Return the same owner, with calls that end at the time `ends` on this owner's clock."""
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None

@@ -78,7 +78,10 @@ class NetworkTask(WithParameters):
     def families(
         self, marginals: Marginals, parents: Mapping[str, Sequence[str]], watch: Progress
     ) -> tuple[LearnedFamily, ...]:
-        """Learn this owner's families. A parent of a peer is treated as having no parents."""
+        """Learn this owner's families.
+
+        A parent node that belongs to another owner is treated as having no parents.
+        """
         from pramana_core.learn.networks.bayes_net import learn_parameters
         from pramana_core.learn.networks.structure import Structure
 

@@ -24,7 +24,7 @@ from pramana_core.domain import CATEGORIES, VARIABLES
 from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 RESOLUTION = 1 << 32
-"""The denominator of all probabilities, which are integers over it."""
+"""The denominator of all probabilities, which are integers divided by it."""
 
 Code = Annotated[int, Ge(0)]
 Size = Annotated[int, Ge(2), Le(RESOLUTION)]
@@ -234,7 +234,8 @@ class Transition(ABC):
     def truthful(self) -> float:
         """The probability of a true report, or NaN if undefined.
 
-        This is the largest probability of any true category; for items, that an item is unchanged.
+        This is the largest probability of any true category; for items, it is the probability that
+        an item is unchanged.
         """
         if self.replaced is not None:
             return 1 - self.replaced
@@ -314,7 +315,7 @@ class UnitTransition(Transition):
 
     @abstractmethod
     def units(self) -> Units:
-        """Return the K x L matrix as integers over `RESOLUTION`; each row sums to `RESOLUTION`."""
+        """Return the K x L matrix times `RESOLUTION`, as integers with this sum in each row."""
 
     def matrix(self) -> Tensor:
         """Return the K x L matrix of probabilities, exact in binary floating point."""
@@ -518,7 +519,7 @@ def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | No
     It is None if the sums depend on true values of dropped variables; integers make this exact.
 
     Args:
-        units: an n x n matrix over 2^32, where n is the product of `sizes`.
+        units: an n x n matrix times 2^32, where n is the product of `sizes`.
         sizes: the number of categories of each variable.
         kept: for each variable whether to keep it.
     """

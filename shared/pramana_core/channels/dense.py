@@ -36,7 +36,7 @@ _Few = Len(2, CATEGORIES)
 
 @dataclass(frozen=True)
 class Dense(ListedTransition, UnitTransition):
-    """Any K x L channel, listed row by row as integers over 2^32.
+    """Any K x L channel, listed row by row as integers that are divided by 2^32.
 
     Args:
         rows: K rows of L integers; each row sums to 2^32.
@@ -61,8 +61,8 @@ class Dense(ListedTransition, UnitTransition):
         for index, row in enumerate(self.rows):
             if min(row) < 0 or sum(row) != RESOLUTION:
                 raise ChannelError(
-                    f"Row {index} of the transition matrix is not a probability distribution over"
-                    f" 2^32: its sum is {sum(row)} and its smallest entry {min(row)}.",
+                    f"Row {index} of the transition matrix, divided by 2^32, is not a probability"
+                    f" distribution: its sum is {sum(row)} and its smallest entry {min(row)}.",
                     where=f"row {index}",
                 )
 
@@ -97,7 +97,7 @@ class Dense(ListedTransition, UnitTransition):
 
     @classmethod
     def from_units(cls, units: Units) -> Dense:
-        """Build the channel from a K x L matrix of integers over `RESOLUTION`."""
+        """Build the channel from a K x L matrix of integers that are divided by `RESOLUTION`."""
         return cls(tuple(tuple(int(u) for u in row) for row in units))
 
     @cached_property
@@ -142,7 +142,7 @@ def _require_rectangular(rows: Sequence[Sequence[float]]) -> None:
 
 
 def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
-    """Round a row to integers over 2^32 by the largest-remainder method; the sum is exact."""
+    """Round probabilities times 2^32 by the largest-remainder method, with an exact sum."""
     values = np.asarray(row, dtype=np.float64)
     total = float(values.sum())
     if not np.all(np.isfinite(values)) or values.min() < 0:

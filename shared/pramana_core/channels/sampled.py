@@ -285,7 +285,7 @@ class Sampled(DecodedTransition):
         if not self._identified:
             raise SingularChannel(
                 f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
-                " be estimated by moments.",
+                " be estimated by the moment estimator.",
                 remedy="Request variables that are sampled together, or use the estimator"
                 " 'pooled'.",
             )

@@ -113,7 +113,7 @@ class SubsetSelection(Transition):
 
     @property
     def exact_amplification(self) -> Fraction | None:
-        """The exact gamma, or None if infinite: the subset always contains the truth."""
+        """The exact gamma, or None if it is infinite because subsets always contain the truth."""
         outside = RESOLUTION - self.inside_units
         if not outside:
             return None
@@ -177,13 +177,13 @@ class SubsetSelection(Transition):
         return np.moveaxis(listed, 0, 1).reshape(self.shape)
 
     def _spread(self, kernel: npt.NDArray[np.complex128], tensor: Tensor, axis: int) -> Tensor:
-        """Return the convolution along an axis with each subset's kernel: K in, 64 K out."""
+        """Convolve an axis of length K with each subset's kernel. The result has length 64 K."""
         moved = np.fft.rfft(np.moveaxis(tensor, axis, -1))[..., None, :]
         made = np.fft.irfft(moved * kernel, n=self.size)
         return np.moveaxis(made.reshape(*made.shape[:-2], self.shape[1]), -1, axis)
 
     def _gather(self, kernel: npt.NDArray[np.complex128], tensor: Tensor, axis: int) -> Tensor:
-        """Return the sum of each subset's reports convolved with its kernel: 64 K in, K out."""
+        """Convolve each subset's part of an axis of length 64 K with its kernel, and add them."""
         moved = np.moveaxis(tensor, axis, -1)
         parts = np.fft.rfft(moved.reshape(*moved.shape[:-1], SUBSETS, self.size))
         summed = np.fft.irfft(np.einsum("...jf,jf->...f", parts, kernel), n=self.size)

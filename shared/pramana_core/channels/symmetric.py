@@ -363,7 +363,7 @@ def _quantize_off(size: int, off: float) -> int:
 
 
 MIXTURE_RESOLUTION = 1 << 64
-"""The denominator of a mixture's probability, which is an integer over it."""
+"""The denominator of a mixture's probability, which is an integer divided by it."""
 
 MIXTURE_CELLS = 1 << 62
 """The most cells of a block, so that a cell's index fits into 64 bits."""
@@ -388,7 +388,7 @@ class Mixture(MixingTransition):
 
     Raises:
         ChannelError: there are fewer than two cells, or more than `MIXTURE_CELLS`.
-        ChannelError: `keep` is not a probability over 2^64.
+        ChannelError: `keep` divided by 2^64 is not a probability.
 
     Examples:
         >>> import pramana as pm
@@ -504,7 +504,7 @@ class Withheld(UnitTransition):
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
         raise SingularChannel(
-            "A withheld variable cannot be estimated by moments.",
+            "A withheld variable cannot be estimated by the moment estimator.",
             remedy="Omit the variable, or use a maximum-likelihood estimator.",
         )
 

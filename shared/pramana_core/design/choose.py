@@ -46,9 +46,9 @@ _LOSSLESS = 1e-15
 """Losses below this are raised to it before they are compared, because they are rounding errors."""
 
 _LOOKS = 200_000
-"""The maximum number of pairs of a sampled set and a table for a prediction by moments."""
+"""The most pairs of a sampled set and a table for a prediction by the moment estimator."""
 
-_MANY = "There are too many tables and sets to predict each table by moments; they are pooled."
+_MANY = "There are too many tables and sets for the moment estimator, so the tables are pooled."
 _PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
 
 
@@ -123,7 +123,7 @@ class Design:
 
     @cached_property
     def records_enough(self) -> int | None:
-        """The number of records with which the design would be useful; None if none suffices."""
+        """The number of records with which the design would be useful, or None if none suffices."""
         prediction = self.chosen.prediction
 
         def too_little(factor: float) -> bool:
@@ -141,7 +141,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables without a table with another variable that keeps at least `LITTLE`."""
+        """The variables for which no table with any other variable keeps at least `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():

@@ -51,7 +51,10 @@ def mask_channel(needs: Requirements) -> Plan:
 
 
 def subset_selection(needs: Requirements) -> Plan:
-    """Return the plan with subset selection or, if as accurate, symmetric channels."""
+    """Return the plan with subset selection for each variable.
+
+    A variable gets a symmetric channel if its best subsets have one category.
+    """
     return _each(needs, SubsetSelection.from_gamma)
 
 
@@ -61,7 +64,7 @@ def gamma_diagonal(needs: Requirements) -> Plan:
 
 
 def random_gamma_diagonal(needs: Requirements) -> Plan:
-    """Return the plan with a randomized matrix, drawn for each record anew (RAN-GD, FRAPP 4)."""
+    """Return the plan with a matrix that is drawn anew for each whole record (RAN-GD, FRAPP 4)."""
     return _whole(
         needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, SHARE)
     )

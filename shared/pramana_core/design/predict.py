@@ -127,7 +127,7 @@ def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
 
 
 def estimable_by_moments(plan: Plan, count: int) -> bool:
-    """Return whether every table of `count` variables can be estimated by moments.
+    """Return whether the moment estimator can estimate every table of `count` variables.
 
     Sampled sets allow only tables within one set. Cut and paste allows tables with at most as many
     variables as the number of items that it keeps.
@@ -144,7 +144,7 @@ class Option:
     """The plan of one family and its predicted errors.
 
     `plan` is None if the family cannot meet the requirements; `reason` says why. `partly` means
-    that moments cannot estimate all other tables that learners may need.
+    that the moment estimator cannot estimate all other tables that learners may need.
     """
 
     family: str
@@ -180,7 +180,7 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets of variables; a record reports one set (largest over the blocks)."""
+        """The largest number of sets of a block. A record reports one of the block's sets."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property

@@ -104,7 +104,7 @@ class Stratum:
         return self._spread(self._turned(function, adjoint=True))
 
     def moment(self) -> Tensor:
-        """Return the moment estimate of the true counts in the true table's shape; see `moment`."""
+        """Return the moment estimate of the true counts, in the true table's shape (Ma 2.4.1)."""
         estimate = self.reported.astype(np.float64)
         for axis, channel in enumerate(self.channels):
             estimate = channel.solve(estimate, axis)
@@ -402,14 +402,17 @@ def require_reported(
     for _, plan in sources:
         if missing := [name for name in variables if name not in plan.domain]:
             raise EstimationError(
-                f"A stratum does not report {missing}, so moments cannot estimate them.",
+                f"The moment estimator needs {missing}, but a stratum does not report them.",
                 where=", ".join(missing),
                 remedy="Use the estimator 'ml' or 'pooled', which use all reports together.",
             )
 
 
 def table_of(sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str]) -> Domain:
-    """Return the domain of `wanted`, then of others in their blocks. Raises UnknownVariable."""
+    """Return the domain of `wanted`, then of the other variables in their blocks.
+
+    Raises UnknownVariable.
+    """
     return _joint([axes_of(plan, wanted) for _, plan in sources], wanted)
 
 

@@ -203,7 +203,7 @@ class EstimatedMarginals:
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
 
-        Raises as `marginal`, and EstimationError for reports that no true table can produce.
+        Raises the errors of `marginal`, and EstimationError if no true table produces the reports.
         """
         return self._expected(self._domain_of(variables))
 

@@ -62,7 +62,7 @@ class ReportedTable:
 
     @cached_property
     def saturated(self) -> float:
-        """An upper bound of the log-likelihood under any true table."""
+        """An upper bound on the log-likelihood under any true table."""
         return saturated(self.strata)
 
     @cached_property
@@ -116,7 +116,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def upper(self) -> float:
-        """An upper bound of the ratio from one evaluation of the likelihood."""
+        """An upper bound on the ratio from one evaluation of the likelihood."""
         return self.table.saturated - self._begun
 
     @property
@@ -282,7 +282,7 @@ class Evidence:
         """Return the evidence on the independence of `left` and `right` given `given`.
 
         Raises UnknownVariable: no source has a variable. OptionError: a variable is named twice, or
-        a side has none. LimitExceeded: the table has more than `TEST_CELLS` cells.
+        `left` or `right` is empty. LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
         names = sorted([*left, *right, *given])
         if not left or not right or len(set(names)) < len(names):

@@ -94,7 +94,7 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    `gap` is a bound of the gain of further steps: estimated from the last steps or, without a
+    `gap` is a bound on the gain of further steps: estimated from the last steps or, without a
     model, N (max_j g_j - 1). `late` is the gain of the last half of the steps.
     """
 

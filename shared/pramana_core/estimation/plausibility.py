@@ -68,7 +68,7 @@ class Plausibility:
 
     @property
     def p_value(self) -> float:
-        """An upper bound of the probability of so much evidence under the plan; 0 if impossible."""
+        """An upper bound on the probability of so much evidence under the plan; 0 if impossible."""
         logs = np.array([table.log_evidence for table in self.tables])
         if not logs.size:
             return 1.0

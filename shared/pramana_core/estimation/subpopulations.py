@@ -166,7 +166,7 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """The exponents of the grains and finer grains per unit, for weights and for squares."""
+        """How often a unit is halved for a grain and a finer grain, for weights and for squares."""
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()
         firsts = [

@@ -43,7 +43,7 @@ class SourceReports:
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
 
     def estimates(self, reports: Tensor) -> Tensor:
-        """Return the tables, (q, cells...), that reported counts (q, reports...) estimate."""
+        """Return the tables, (q, cells...), estimated from counts of reports, (q, reports...)."""
         made = along_axes(Axis.estimate, self.axes, reports)
         split = made.reshape(len(reports), *(v.size for v in self._kept))
         return np.transpose(split, [0, *(1 + place for place in self._order)])
@@ -161,7 +161,7 @@ class FactoredTable(MarginalTable):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the table was assembled from smaller ones, as no record has all its variables."""
+        """Whether the table was made from smaller tables, because no record has all variables."""
         return not self.reported
 
     @property

@@ -55,7 +55,7 @@ def count_tables(
         columns, sizes: columns of codes from 0, of equal length, and their numbers of codes.
         tables: for each table the indices of its columns, in axis order.
         names: the columns' names for error messages.
-        threads: the most threads; None for one per processor.
+        threads: the most threads, or None for one per processor.
         at_once: the records of a chunk; `tick` is called before each chunk.
 
     Raises DomainError: a code is outside its column's size.

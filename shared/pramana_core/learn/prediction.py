@@ -53,7 +53,7 @@ class Predictor(Protocol):
 def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:
     """Return the codes of one record, given as a label or a number for each variable.
 
-    Raises UnknownVariable, InputError: the record has another variable, lacks one, or has a value
+    Raises UnknownVariable, InputError: the record has any other variable, lacks one, or has a value
     that is neither text nor a finite number. UnknownCategory: a value is not a category; the
     message does not show the value.
     """

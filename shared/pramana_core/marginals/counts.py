@@ -76,12 +76,12 @@ class Independence(ABC):
 
     @property
     def upper(self) -> float:
-        """An upper bound of `ratio` that is cheap to compute."""
+        """An upper bound on `ratio` that is cheap to compute."""
         return self.ratio
 
     @property
     def saturated(self) -> float:
-        """An upper bound of the records' log-likelihood, in nats, under any hypothesis."""
+        """An upper bound on the records' log-likelihood, in nats, under any hypothesis."""
         return self.ratio
 
     @property
@@ -91,7 +91,7 @@ class Independence(ABC):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Lower and upper bounds of `null_log_likelihood`, cheaper to compute."""
+        """Lower and upper bounds on `null_log_likelihood`, which are cheaper to compute."""
         return (self.null_log_likelihood,) * 2
 
     @property

@@ -17,9 +17,9 @@ class LackOfFit:
     Attributes:
         variables, order: the model's variables, and the most variables that interact in it.
         statistic: the deviation of the reports towards interactions of one more variable, relative
-            to its expectation under the model; None if untested.
+            to its expectation under the model, or None if untested.
         degrees_of_freedom: the statistic times these is approximately a chi-square with these.
-        p_value: the probability of so large a statistic under the model; None if untested.
+        p_value: the probability of so large a statistic under the model, or None if untested.
         reason: why the model cannot be tested, or an empty text.
     """
 

@@ -185,7 +185,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, `threads` at a time; None if all are empty."""
+    """Return a pass's counts of readable pieces, `threads` at a time, or None if all are empty."""
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -292,7 +292,7 @@ def grouped(
 def _count_tagged(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> tuple[Counts, Counts]:
-    """Add the records that report subsets; return the other records with valid codes."""
+    """Add the records that report subsets to `found`. Return the others with valid codes."""
     tags, cells = np.divmod(codes, widths[axes] + 1)
     fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
     subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)
@@ -307,7 +307,7 @@ def _count_tagged(
 def _count(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> None:
-    """Add records that report equally many columns; axes and codes are (records, columns)."""
+    """Add records with equally many columns to `found`. Axes and codes are (records, columns)."""
     sets, place = _distinct(axes, len(widths))
     shapes = [tuple(int(size) for size in widths[members]) for members in sets]
     cells = [math.prod(shape) for shape in shapes]

@@ -128,7 +128,7 @@ class MarginalTable(ABC):
         return np.minimum(low, share), np.maximum(high, share)
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return each raw count's variance; with fewer than `FEW` records, from its interval."""
+        """Return the variance of each raw count, from its interval if there are few records."""
         if population and self.records < FEW:
             wide = variance_of(self.interval(population=True), self.counts, LEVEL)
             return np.maximum(wide, self.variance(population=False))
@@ -177,8 +177,8 @@ class MarginalTable(ABC):
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
         """Return a frame with one row per cell, in C order.
 
-        Its columns are the category labels, named by `column_of`, `count`, `se_records`,
-        `se_population`, and `low` and `high`, the ends of the interval for the population.
+        Its columns are the category labels (named by `column_of`), `count`, `se_records`,
+        `se_population`, and the ends `low` and `high` of the interval for the population.
         """
         import pandas as pd
 

@@ -20,7 +20,7 @@ class ValueCache(Generic[Key, Value]):
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return the value of a key, computing it if it is missing."""
         if key not in self._values:
-            # Computing a value may request others, so room is made afterwards.
+            # Computing a value may request other values, so space is freed afterwards.
             value = make()
             self.put(key, value)
             return value

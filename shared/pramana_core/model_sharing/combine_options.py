@@ -31,9 +31,9 @@ class CombineOptions:
             combines the trees themselves. "labelled" supports any kind of model, and its result is
             nearest to a model of all records together (docs/model-sharing.md has the results).
         model: the kind of model learned from pseudo-data.
-        pseudo_records: the number of pseudo-records; None for the number of records in the trees.
+        pseudo_records: the number of pseudo-records, or None for as many as the trees' records.
         scale: a factor for the number of records in the trees, if `pseudo_records` is None.
-        max_depth: the maximum number of questions on a path of a tree; None for no limit.
+        max_depth: the maximum number of questions on a path of a tree, or None for no limit.
         min_leaf: the minimum number of pseudo-records in a leaf, and on each side of a rule.
         seed: the seed of the pseudo-data.
 

@@ -69,7 +69,7 @@ def generate_chunks(
 ) -> Iterator[MixedTable]:
     """Yield the records of `generate` with the same randomness, in one or more chunks.
 
-    Do not use `rng` until all chunks are read. Raises as `generate`, and LimitExceeded.
+    Do not use `rng` until all chunks are read. Raises the errors of `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]

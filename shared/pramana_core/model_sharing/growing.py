@@ -45,7 +45,7 @@ class GrowthOptions:
     """Options on how a tree is grown; by default it is grown fully, as in Sharkey's section 4.1.
 
     Attributes:
-        max_depth: the maximum number of questions on a path; None for `MOST_DEPTH`.
+        max_depth: the maximum number of questions on a path, or None for `MOST_DEPTH`.
         min_leaf: the minimum number of records in a leaf.
         seed: the seed of the choice between equally good splits, in a tree without a requirement.
         simplify: whether a tree without a requirement is pruned by `simplified`.

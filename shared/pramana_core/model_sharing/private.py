@@ -266,6 +266,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return the gini score of each part, its squared class counts summed over its size."""
+    """Return the gini score of each part: the sum of squared class counts divided by its size."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

@@ -23,8 +23,8 @@ class PrivateOptions:
     """Options on how a private tree is grown; choose them without looking at the records.
 
     Attributes:
-        depth: the number of questions on each path; None for the largest depth at which the counts
-            of leaves are well above their noise (`depth_for`).
+        depth: the number of questions on each path, or None for the largest depth at which the
+            counts of leaves are well above their noise (`depth_for`).
         splits: the share of epsilon for the choice of the questions; the counts use the remaining
             share.
         grid: the number of equal steps into which thresholds divide the declared range of an

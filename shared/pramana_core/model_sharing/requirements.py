@@ -111,7 +111,10 @@ class Requirement:
 
 
 def meets(tree: SharedTree, requirement: Requirement) -> bool:
-    """Return whether every path of a tree meets a requirement. Raises as `Requirement.met_by`."""
+    """Return whether every path of a tree meets a requirement.
+
+    Raises the errors of `Requirement.met_by`.
+    """
     return all(requirement.met_by(leaf) for leaf in tree.leaves)
 
 
@@ -122,7 +125,8 @@ def _ranked(leaf: Leaf, l: int) -> tuple[float, float]:  # noqa: E741
         return ranked[0], sum(ranked[l - 1 :])
     if l > 2:
         raise ModelError(
-            "Hits and misses do not show whether paths are diverse by exact counts.",
+            "A tree that has only hits and misses cannot show whether its paths are diverse by"
+            " exact counts.",
             where="exact",
             remedy="Require diversity by hits and misses, or use a tree with all class counts.",
         )

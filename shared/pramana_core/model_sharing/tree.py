@@ -174,7 +174,10 @@ class SharedTree:
         yield from _paths(self.root, {})
 
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the index in `leaves` for each of n records. Raises as `TreeSchema.read`."""
+        """Return the index in `leaves` for each of n records.
+
+        Raises the errors of `TreeSchema.read`.
+        """
         records = self.schema.read(table)
         values = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
@@ -211,7 +214,7 @@ class SharedTree:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class codes of n records. Raises as `leaf_of`."""
+        """Return the class codes of n records. Raises the errors of `leaf_of`."""
         labels = np.array([leaf.label for leaf in self.leaves], dtype=np.intp)
         return labels[self.leaf_of(table)]
 

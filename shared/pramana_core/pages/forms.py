@@ -33,7 +33,7 @@ class SentForm:
             raise InputError("The request body is not a form.", where="form") from None
 
     def text(self, name: str) -> str:
-        """Return a field without surrounding blanks; empty if it is missing."""
+        """Return a field without surrounding blanks, or "" if the field is missing."""
         return next(iter(self.fields.get(name, [])), "").strip()
 
     def every(self, name: str) -> list[str]:

@@ -275,7 +275,7 @@ class Chart:
         salt: a text that makes ids differ from those of other pictures in a page.
         size: width and height in inches.
         draw, parts, columns: the function that draws on `parts` axes, in rows of `columns`.
-        legend: whether a legend of the first part's marks is drawn below.
+        legend: whether a legend of the first part's marks is drawn below the parts.
     """
 
     title: str

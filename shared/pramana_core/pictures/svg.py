@@ -41,7 +41,7 @@ def escape(words: str) -> str:
 
 
 def short(words: str, most: int) -> str:
-    """Return printable text on one line, shortened to at most `most` letters."""
+    """Return printable text on one line, shortened to at most `most` characters."""
     line = " ".join(printable(words).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -138,7 +138,7 @@ class TreePicture:
         return y
 
     def _columns(self) -> list[float]:
-        """Return the x at which each level starts, right of the level before."""
+        """Return the x coordinate where each level starts, to the right of the previous level."""
         levels = max(level for _, level, _ in self._places) + 1
         wide = [0.0] * levels
         labels = [0.0] * levels

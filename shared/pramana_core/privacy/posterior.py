@@ -49,7 +49,10 @@ class ReportKind:
     times: tuple[int, ...]
 
     def within(self, share: float, cells: int = 1) -> ReportKind:
-        """Return the kind in a larger channel: `share` of its reports, `cells` per category."""
+        """Return this kind as part of a larger channel, with a `share` of that channel's reports.
+
+        Each category is divided into `cells` equally likely cells of the larger channel.
+        """
         times = tuple(cells * times for times in self.times)
         return ReportKind(self.share * share, self.posteriors / cells, times)
 
@@ -237,12 +240,14 @@ def _log2_terms(values: Tensor) -> Tensor:
 def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple[float, float]:
     """Return the smallest and the largest posterior of a property under RAN-GD (FRAPP 4.1).
 
-    A record's matrix is secret, so its worst-case posterior may lie anywhere in this range. With
-    gamma x + r on the diagonal, x - r / (n - 1) elsewhere and P the prior of the property, it is
+    A record's matrix is secret, so its worst-case posterior may lie anywhere in this range. If the
+    matrix has gamma x + r on the diagonal and x - r / (n - 1) elsewhere, and P is the prior of the
+    property, the posterior is
 
         rho_2(r) = P (gamma x + r) / (P (gamma x + r) + (1 - P) (x - r / (n - 1)))
 
-    at r = -alpha and r = alpha. (FRAPP prints P gamma x + r in the numerator.)
+    The range is from rho_2(-alpha) to rho_2(alpha). (FRAPP's numerator, P gamma x + r, lacks the
+    parentheses.)
 
     Raises:
         OptionError: `prior_of_property` is not strictly between 0 and 1.

@@ -80,13 +80,13 @@ _LARGEST_EPSILON = 100.0
 """The local epsilon above which no number of records hides a report and e^epsilon overflows."""
 
 _RELATIVE_ERROR = 1e-9
-"""An upper bound of the relative error of a sum's terms; tested in integer arithmetic."""
+"""An upper bound on the relative error of a sum's terms; tested in integer arithmetic."""
 
 _TAIL = 50.0
 """Sums omit tails with a probability of 2 e^-50, which the bounds add."""
 
 _TRANSFORM_ERROR = 1e-12
-"""An upper bound of a convolved mean's error, in units of the grid's end; tested on exact sums."""
+"""An upper bound on a convolved mean's error, in units of the grid's end; tested on exact sums."""
 
 _GRID = 32
 """The grid points per root mean square of a report's score, up to 2^22 points in all."""
@@ -103,7 +103,7 @@ class CentralLoss:
     delta: float
 
     def __add__(self, other: CentralLoss) -> CentralLoss:
-        """Return the loss by two releases under different linkage secrets."""
+        """Return the loss from two releases under different linkage secrets."""
         return CentralLoss(self.epsilon + other.epsilon, self.delta + other.delta)
 
 
@@ -113,7 +113,7 @@ class ShuffledReport:
 
     Args:
         amplification: the local bound.
-        variation: an upper bound of the total variation between the reports of any two records.
+        variation: an upper bound on the total variation between the reports of any two records.
     """
 
     amplification: Amplification
@@ -151,7 +151,7 @@ class ShuffledReport:
         )
 
     def central_delta(self, records: int, epsilon: float) -> float:
-        """Return an upper bound of delta for `records` shuffled reports at a central epsilon.
+        """Return an upper bound on delta for `records` shuffled reports at a central epsilon.
 
         Raises:
             OptionError: `records` is below 1, or `epsilon` is negative.
@@ -171,7 +171,7 @@ class ShuffledReport:
         return min(1.0, beta, _mean_excess(records, worth, np.array([alpha, alpha, rest / p])))
 
     def central_epsilon(self, records: int, delta: float) -> float:
-        """Return an upper bound of the central epsilon of `records` shuffled reports at a delta.
+        """Return an upper bound on the central epsilon of `records` shuffled reports at a delta.
 
         It never exceeds the local epsilon.
 
@@ -232,7 +232,7 @@ def largest_gamma(
 
 
 def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:
-    """Return a lower bound of delta, from one pair of tables and one test to distinguish them.
+    """Return a lower bound on delta, from one pair of tables and one test to distinguish them.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -268,7 +268,7 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
 
 
 def records_in_set(records: int, weight: float, delta: float) -> int:
-    """Return a lower bound of how many records report a set, if one record is known to report it.
+    """Return a lower bound on the records that report a set, if one record is known to report it.
 
     The bound fails with probability delta; add this delta to that of the central bound. If the
     count of a set is released, use it instead.
@@ -296,7 +296,7 @@ def records_in_set(records: int, weight: float, delta: float) -> int:
 
 @singledispatch
 def total_variation(channel: Part) -> float:
-    """Return an upper bound of the total variation between the reports of two records.
+    """Return an upper bound on the total variation between the reports of two records.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -360,7 +360,7 @@ def _(channel: SubsetSelection) -> Tensor:
 
 
 def _subset_contrast(channel: SubsetSelection, distance: int) -> Tensor:
-    """Return, by true category, the probabilities of reports more likely under 0 and `distance`."""
+    """Return, by true category, the probabilities of subsets with just 0 or just `distance`."""
     members = np.fft.rfft(channel.members)
     first, second = channel.members, np.roll(channel.members, distance, axis=1)
     inside, outside = channel.likelihoods
@@ -419,7 +419,7 @@ def _largest_variation(amplification: Amplification) -> float:
 
 
 def _together(variations: Iterable[float]) -> float:
-    """Return an upper bound of the total variation of independent reports together."""
+    """Return an upper bound on the total variation of independent reports together."""
     return 1 - math.prod(1 - min(1.0, variation) for variation in variations)
 
 
@@ -480,7 +480,7 @@ def _upper(trials: npt.NDArray[np.int64], least: Tensor, p: float) -> Tensor:
 
 
 def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
-    """Return an upper bound of E[max(0, Y_1 + ... + Y_n)] / n; Y is 0 or a value in `worth`."""
+    """Return an upper bound on E[max(0, Y_1 + ... + Y_n)] / n; Y is 0 or a value in `worth`."""
     mean = float(worth @ chances)
     furthest = float(np.abs(worth - mean).max())
     variance = records * float(np.square(worth) @ chances)

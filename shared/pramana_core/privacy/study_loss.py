@@ -20,7 +20,7 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 @dataclass(frozen=True)
 class CoinDisclosure:
-    """The loss by an owner's part of a study plan, for each value of the coin named `coin`.
+    """The loss from an owner's part of a study plan, for each value of the coin named `coin`.
 
     `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
     epsilon.
@@ -31,7 +31,7 @@ class CoinDisclosure:
 
     @classmethod
     def of(cls, channel: Transition) -> Self | None:
-        """Return the loss by a coordinated channel, or None for any other channel.
+        """Return the loss from a coordinated channel, or None for any other channel.
 
         Raises:
             LimitExceeded: a choice's channel has too many categories and no closed form.

@@ -71,7 +71,7 @@ class RegressionModel:
         terms, weights: the terms, and the weights of the constant and of the standardized terms.
         coefficients: the weights in the columns' own units, with errors.
         diagnostics: how well the model fits its own records.
-        score: how well it predicts left-out records; None with too few records.
+        score: how well it predicts left-out records, or None if there are too few records.
         constant, redundant: terms left out because they do not vary, or because they are
             combinations of other terms.
         notes: remarks, one sentence each, for readers of the errors.
@@ -110,7 +110,10 @@ class RegressionModel:
                 )
 
     def predict(self, table: MixedTable) -> Floats:
-        """Return the predicted targets of n records, in their unit. Raises as `as_learned`."""
+        """Return the predicted targets of n records, in their unit.
+
+        Raises the errors of `as_learned`.
+        """
         matrix = self.terms.matrix(as_learned(table, self.features))
         predictions: Floats = matrix @ np.array(self.weights)
         return predictions

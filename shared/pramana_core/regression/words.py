@@ -53,7 +53,7 @@ def summary(model: RegressionModel) -> str:
 
 
 def worth(model: RegressionModel) -> Worth | None:
-    """Return how much better a regression predicts than the mean; None if records are too few."""
+    """Return how much better than the mean a model predicts, or None if records are too few."""
     if model.score is None:
         return None
     value, half = model.score.r2, normal_quantile(LEVEL) * model.score.se

@@ -28,7 +28,7 @@ MAX_OWNERS = OWNERS
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]
-"""A name of a study, owner, release or job: letters, digits and `. _ -`, at most 64."""
+"""A name of a study, owner, release or job: at most 64 letters, digits and `. _ -`."""
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=True)]
 """A variable's or category's name."""

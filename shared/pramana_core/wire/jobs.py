@@ -144,13 +144,13 @@ EstimatorName = Literal["moment", "sum", "ml", "pooled"]
 class CountsSpec(RecordsSpec):
     """The records that a job counts, and how the true counts are estimated.
 
-    `estimator` is `moment` (by moments, with less weight for noisier records), `sum` (by moments,
-    with equal weights), `ml` (maximum likelihood) or `pooled` (tables of few variables from
-    overlapping sets, also tables of variables that no record reports together). The default depends
-    on the plans of the records. `order` is the most variables that interact in pooled tables; its
-    default depends on the records. With records `any`, a variable that an owner does not report is
-    missing from that owner's records; that must not depend on its value. If some records lack a
-    variable, the estimator must be `ml` or `pooled`.
+    `estimator` is `moment` (the moment estimator, with less weight for noisier records), `sum` (the
+    moment estimator with equal weights), `ml` (maximum likelihood) or `pooled` (tables of few
+    variables from overlapping sets, also tables of variables that no record reports together). The
+    default depends on the plans of the records. `order` is the most variables that interact in
+    pooled tables; its default depends on the records. With records `any`, a variable that an owner
+    does not report is missing from that owner's records; that must not depend on its value. If some
+    records lack a variable, the estimator must be `ml` or `pooled`.
     """
 
     estimator: EstimatorName | None = None

@@ -85,7 +85,7 @@ class RecordSchema:
     """The columns of a release's parts, except the pseudonyms.
 
     Attributes:
-        sizes: for each column, in order, its count of codes; None for numbers.
+        sizes: for each column, in order, its count of codes, or None for numbers.
     """
 
     sizes: Mapping[str, int | None]
@@ -170,7 +170,7 @@ _VERSION_5 = 4
 
 
 def encode_part(schema: RecordSchema, keys: Pseudonyms, columns: Mapping[str, Values]) -> bytes:
-    """Return one part as an Arrow IPC stream: pseudonyms and columns, one batch."""
+    """Return one part as an Arrow IPC stream with one batch: the pseudonyms and the columns."""
     arrays = [key_column(keys)]
     arrays += [
         pa.array(columns[name].astype(schema.dtype(name), copy=False)) for name in schema.sizes

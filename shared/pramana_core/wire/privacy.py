@@ -131,12 +131,12 @@ class OwnerPrivacy(ExtremesMessage):
 class PrivacyBudget(Message):
     """The largest losses that a study allows, in epsilons; null means no limit.
 
-    `max_epsilon_record` limits a record's loss if columns determine each other,
-    `max_epsilon_column` a column's loss by its own draws. `left_for_record` is the remainder of the
-    first limit after all sent and announced releases; `left_for_columns` is the remainder of the
-    second, for each variable that a release randomized. `max_epsilon_record` also ensures the
-    central budget, `max_central_epsilon` at `central_delta` among at least `central_records`
-    records.
+    `max_epsilon_record` limits a record's loss if columns determine each other, and
+    `max_epsilon_column` limits a column's loss from its own draws. `left_for_record` is the
+    remainder of the first limit after all sent and announced releases; `left_for_columns` is the
+    remainder of the second, for each variable that a release randomized. `max_epsilon_record` also
+    ensures the central budget, `max_central_epsilon` at `central_delta` among at least
+    `central_records` records.
     """
 
     max_epsilon_record: float | None
@@ -187,11 +187,11 @@ class ChangedReports(Message):
 
 
 class StudyPrivacy(Message):
-    """The privacy loss by all releases of a study.
+    """The privacy loss from all releases of a study.
 
     `record` is the loss of one record over all owners. It is the sum over owners or, with
     `different_people`, the largest loss at one owner. `at_several` is then the sum, which applies
-    to a person who is at several owners nevertheless. Losses by parts of one study plan are added
+    to a person who is at several owners nevertheless. Losses from parts of one study plan are added
     within each set of variables. `people` is the study's declaration about its owners' people, and
     `study_plan` is the plan that the owners agreed on. `unbounded` are the releases without a
     gamma, which the sums exclude. `changed` are the records that releases report differently by the
@@ -271,9 +271,9 @@ ValidDays = Annotated[int, Field(ge=1, le=3650)]
 
 
 class StudyCreate(Message):
-    """A new study; its budget, in epsilons, limits the loss by all owners together.
+    """A new study; its budget, in epsilons, limits the loss from all owners together.
 
-    The budget limits a record's loss, if its columns determine each other, and a column's loss by
+    The budget limits a record's loss, if its columns determine each other, and a column's loss from
     its own draws. `people` is `same`, `different`, or `overlapping` for owners who hold the same
     people, different people, or partly the same (which assumes nothing). Only with `different` is a
     record's loss the loss at one owner instead of the sum. `max_central_epsilon` limits a record's
@@ -293,7 +293,9 @@ class StudyCreate(Message):
     @model_validator(mode="after")
     def _central_among_records(self) -> Self:
         if (self.max_central_epsilon is None) != (self.central_records is None):
-            raise ValueError("a central budget needs both max_central_epsilon and central_records")
+            raise ValueError(
+                "a central budget needs both `max_central_epsilon` and `central_records`"
+            )
         return self
 
 

@@ -87,12 +87,12 @@ class ReleaseKind(Generic[MessageT, ContentT]):
         categories: the count of categories of all columns; read before the content is built.
         read: returns the content of a message; raises an error if it is invalid.
         columns: its variables, and whether true values of each are released.
-        schema: the columns of its parts; None for a kind without parts and records.
+        schema: the columns of its parts, or None for a kind without parts and records.
         plan: the plan whose channels bound the loss of a record, if there is one.
         epsilon: the bound without a plan: the largest change of the log probability of any content
             if one record is replaced.
-        unbounded: a sentence on the missing bound; None if there is a bound.
-        unexamined: the reason why its records cannot be examined; None for a kind with a plan.
+        unbounded: a sentence on the missing bound, or None if there is a bound.
+        unexamined: the reason why its records cannot be examined, or None for a kind with a plan.
         command: the owner's command that sends such a release.
         require: raises errors that reading does not detect; called when a release is announced.
         remainder: returns the content that remains of a withdrawn release.
@@ -245,7 +245,7 @@ class SharedTreeMessage(DescribedContent):
 
     `requirement` is a guarantee for every path; it is checked on the counts of the tree. `counts`
     are `exact`, `propagated` (from merged paths in proportion), or `noised`. Only noised counts
-    have an `epsilon`, which limits the loss by the whole tree, splits included, if one record is
+    have an `epsilon`, which limits the loss from the whole tree, splits included, if one record is
     replaced by any other. `records` is the count of records that the tree was learned from, if
     public. `protection` is as in a masked table. A withdrawn release has no `tree`, only the names
     of its `columns`.

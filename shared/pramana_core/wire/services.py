@@ -112,7 +112,10 @@ def unforeseen(
     remedy: str | None = "Inform the operator of the service; its log has the cause.",
     instance: str | None = None,
 ) -> ProblemDetail:
-    """Return the problem document of an unexpected error, without its text, which may have data."""
+    """Return the problem document for an unexpected error.
+
+    It omits the error's own text, which may quote a record.
+    """
     return _http_problem("internal", detail, remedy=remedy, instance=instance)
 
 
@@ -143,7 +146,10 @@ def read_problem(body: bytes) -> ProblemDetail | None:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return the error for a problem document: of the class with its code, or Refused."""
+    """Return the error that a problem document describes.
+
+    Its class is the one with the document's code, or Refused if no class has that code.
+    """
     kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
     if problem.code == "request-invalid":
         kind = InputError

@@ -290,6 +290,14 @@ def test_a_column_of_numbers_with_a_few_other_cells_names_their_rows(fresh, comm
     assert list(found) == ["kind"]
     assert "2 rows (rows 18, 251)" in ended.out
     assert "unknown" not in ended.out + (fresh.folder / "site.toml").read_text()
+    for name in ("site.toml", "family.public.toml"):
+        (fresh.folder / name).unlink()
+    ended, _ = _proposed(fresh, command, "id;kind;weight", rows, "--cuts", "weight=60,80")
+    assert ended.exit_code == 2
+    assert "2 rows (rows 18, 251)" in ended.err
+    rows[17], rows[250] = (f"p{i};a;60.5".replace(".", comma) for i in (17, 250))
+    ended, found = _proposed(fresh, command, "id;kind;weight", rows)
+    assert found["weight"].cuts
 
 
 WARD = [

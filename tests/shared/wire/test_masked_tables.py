@@ -76,7 +76,7 @@ def test_a_number_that_is_none_to_reckon_with_is_refused(wrong: float):
         ({"age": [True], "sex": [0], "debt": [1]}, "invalid JSON"),
         ({"age": [None], "sex": [0], "debt": [1]}, "invalid JSON"),
         ({"age": [1], "sex": [0]}, "not those announced for the release"),
-        ({"age": [1, 2], "sex": [0], "debt": [1]}, "columns of"),
+        ({"age": [1, 2], "sex": [0], "debt": [1]}, "columns with"),
     ],
 )
 def test_json_of_another_form_is_refused(columns: Any, says: str):

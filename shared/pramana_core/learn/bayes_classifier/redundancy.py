@@ -33,7 +33,8 @@ class AttributeRedundancy:
 
     `correlation` is the correlation between the evidence of two attributes that are not `linked` by
     the network. `within` is the variance of each attribute's evidence. `likely` is the mean and
-    standard deviation of the correlation over all pairs; pairs without reports have the prior's.
+    standard deviation of the correlation over all pairs; a pair without reports contributes the
+    values of the prior.
     """
 
     correlation: float

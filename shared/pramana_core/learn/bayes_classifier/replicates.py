@@ -69,8 +69,7 @@ class Replicates:
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of the codes `given`, the class and `names`, with shape (1 +
-        draws, classes, sizes of `names`...).
+        """Return the joint probability of the codes `given`, the class and `names`.
 
         The shape is (1 + draws, classes, sizes of `names`...).
         """

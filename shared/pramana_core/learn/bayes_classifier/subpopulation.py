@@ -95,7 +95,6 @@ def expected_counts(
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float | Tensor) -> Tensor:
-    """Return shares (samples, classes, categories) with the evidence for the class weighted."""
     if np.all(weight == 1):
         return shares
     found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight

@@ -151,7 +151,7 @@ def write_json(document: Mapping[str, Any]) -> str:
 
 
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
-    """Read a document of a form from JSON text.
+    """Read JSON text as an instance of the model class `form`.
 
     `what` is the name of the document in messages, with an article. `remedy` is a sentence on where
     to get such a document. Raises InputError: the text is not JSON, or a part of it is wrong.

@@ -12,7 +12,7 @@ from pramana_core.marginals.counts import Codes
 
 
 def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: str) -> Domain:
-    """Return the inputs of a classifier: the variables `names`, or all except the class if None.
+    """Return the inputs of a classifier: the variables `names` or, if None, all except the class.
 
     Raises UnknownVariable: a name is not in the domain. OptionError: the names are empty, repeat a
     variable or include the class; `where` is the option's name.

@@ -157,7 +157,7 @@ class TreeOptions:
     least_records=0, prune=False, shrinkage=None)` is ID3 (Ma 7.2).
 
     Args:
-        max_depth: the maximum number of splits on a path; None for no limit.
+        max_depth: the maximum number of splits on a path, or None for no limit.
         significance: the largest p-value of the gain at which a node is split. With None or 1,
             nodes are split while any split gains.
         least_records: the minimum information about the class in a node that is split, as a number
@@ -184,7 +184,7 @@ class TreeOptions:
 
     @property
     def limit(self) -> float | None:
-        """The largest p-value of a split; None if splits are not tested."""
+        """The largest p-value of a split, or None if splits are not tested."""
         return None if self.significance == 1 else self.significance
 
 

@@ -80,10 +80,10 @@ class Column:
 def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
     """Return the columns of some variables, in order.
 
-    A variable with numbers has one column. Another variable has an indicator of each category
-    except the first or, with the `ordinal` encoding, one column of 1 .. K. Raises UnknownVariable,
-    OptionError: numbers are given for a variable that is not a feature, are not one finite number
-    for each category, or are all equal.
+    A variable with numbers has one column. Any other variable has an indicator for each category
+    except the first; with the `ordinal` encoding, it has one column with the values 1 .. K instead.
+    Raises UnknownVariable: numbers are given for a variable that is not a feature. OptionError: the
+    numbers of a variable are not one finite number for each category, or are all equal.
     """
     for name, numbers in options.numeric.items():
         if name not in variables:
@@ -153,7 +153,7 @@ class DesignMatrix:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
-        """Return the term of each category in the linear function, the intercept in block 0."""
+        """Return each category's term in the linear function, with the intercept in block 0."""
         parts = [block @ weights[p] for block, p in zip(self.blocks, self.places, strict=True)]
         parts[0] = parts[0] + weights[0]
         return parts

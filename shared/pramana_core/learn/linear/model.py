@@ -37,7 +37,7 @@ class Weight:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval against the population; None if the error is unknown."""
+        """The 95 % interval against the population, or None if the error is unknown."""
         if self.se is None:
             return None
         return self.estimate - _Z * self.se, self.estimate + _Z * self.se
@@ -149,7 +149,10 @@ class LinearClassifier:
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class codes of n records, by the highest score and, in a tie, the first."""
+        """Return, for each of n records, the code of the class with the highest score.
+
+        If scores are equal, it is the first such class.
+        """
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
@@ -165,7 +168,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None unless the loss is logistic."""
+        """Return the probability of each class, (n, classes), or None without logistic loss."""
         if self.options.loss != "logistic":
             return None
         scores = self.scores(codes)

@@ -128,7 +128,7 @@ class Dependences:
     _pairs: dict[tuple[str, str], Dependence | None] = field(default_factory=dict)
 
     def of(self, first: str, second: str) -> Dependence | None:
-        """Return the dependence of two variables; None if no reports estimate it."""
+        """Return the dependence of two variables, or None if no reports estimate it."""
         if (first, second) not in self._pairs:
             pair = self._estimate(first, second)
             self._pairs[first, second] = pair

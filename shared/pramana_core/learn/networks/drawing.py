@@ -208,8 +208,8 @@ def _points(line: list[Point]) -> list[Point]:
 
 def _curve(points: list[Point], width: float) -> Line:
     steps = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
-    # At a station the slope is the harmonic mean of the slopes on both sides if their signs agree,
-    # else vertical, so that the curve does not overshoot its stations.
+    # At a bend the slope is the harmonic mean of the slopes on both sides if their signs agree,
+    # else vertical, so that the curve does not overshoot its bends.
     inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
     leans = [0.0, *inner, 0.0]
     stretches = []

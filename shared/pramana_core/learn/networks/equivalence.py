@@ -95,7 +95,10 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """A link to insert or delete, with the child's other parents `given` and the links `turned`."""
+    """A link to insert or delete.
+
+    `given` are the child's other parents; the links of the nodes `turned` get a direction.
+    """
 
     kind: Literal["insert", "delete"]
     parent: str

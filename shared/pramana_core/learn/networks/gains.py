@@ -26,11 +26,11 @@ class Gain(Protocol):
 
     @property
     def upper(self) -> float:
-        """The upper bound of the gain."""
+        """The upper bound on the gain."""
 
     @property
     def lower(self) -> float:
-        """The lower bound of the gain."""
+        """The lower bound on the gain."""
 
     def sharpen(self) -> None:
         """Bring the bounds closer together; after sufficiently many calls they are equal."""
@@ -67,12 +67,12 @@ class NetGain:
 
     @property
     def upper(self) -> float:
-        """The upper bound of the gain."""
+        """The upper bound on the gain."""
         return self.added.upper - self.dropped.lower
 
     @property
     def lower(self) -> float:
-        """The lower bound of the gain."""
+        """The lower bound on the gain."""
         return self.added.lower - self.dropped.upper
 
     def sharpen(self) -> None:
@@ -85,8 +85,7 @@ def best(
     tick: Callable[[], None] = lambda: None,
     floor: float = LEAST_GAIN,
 ) -> ChoiceT | None:
-    """Return the choice with the largest gain, the first if several are equal, or None. The gain
-    must exceed `floor`."""
+    """Return the first choice with the largest gain, or None if no gain exceeds `floor`."""
     heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
     heapq.heapify(heap)
     while heap:

@@ -74,7 +74,7 @@ def from_pairs(
 
 
 def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pair]:
-    """Return the pairs of a spanning forest of maximum weight; ties go to the first pair."""
+    """Return the pairs of a spanning forest of maximum weight. Of tied pairs, the first is used."""
     tree = {node: node for node in nodes}
 
     def top(node: str) -> str:

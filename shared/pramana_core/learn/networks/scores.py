@@ -35,7 +35,7 @@ class Judge(Protocol):
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing parent `old` by `new`; None if no table compares them."""
+        """Return the gain of replacing parent `old` by `new`, or None if no table compares them."""
 
     def better(self, first: Parents, second: Parents) -> float:
         """Return the gain of the first structure over the second in nats; -inf if unknown."""
@@ -136,14 +136,14 @@ class LikelihoodJudge:
     )
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> _TestedGain | FixedGain:
-        """Return the gain of a parent, as `Judge.gain`; a reversed link has the same gain."""
+        """Return the gain of a parent (see `Judge.gain`). A reversed link has the same gain."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
             self._known[key] = self._make(child, given, parent)
         return self._known[key]
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing a parent, as `Judge.exchange`."""
+        """Return the gain of replacing a parent; see `Judge.exchange`."""
         added = self.gain(child, given, new)
         dropped = self.gain(child, given - {old} | {new}, old)
         if isinstance(added, FixedGain) or isinstance(dropped, FixedGain):
@@ -151,7 +151,7 @@ class LikelihoodJudge:
         return _ExchangeGain(added, dropped)
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain of one structure over another, as `Judge.better`."""
+        """Return the gain of one structure over another; see `Judge.better`."""
         if first == second:
             return 0.0
         changed = [node for node in first if first[node] != second[node]]
@@ -194,7 +194,7 @@ class LikelihoodJudge:
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """Return the gains in bootstrap samples, as `Judge.resampled`."""
+        """Return the gains in bootstrap samples; see `Judge.resampled`."""
         left, right = sorted((child, parent))
         evidence = self.marginals.independence([left], [right], sorted(given))
         return evidence.resampled(draws, rng) - self._penalty(child, given, parent)
@@ -226,16 +226,16 @@ class PlainJudge:
     _scores: dict[tuple[str, frozenset[str]], float] = field(default_factory=dict)
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
-        """Return the gain of a parent, as `Judge.gain`."""
+        """Return the gain of a parent; see `Judge.gain`."""
         old = self.score(child, given)
         return FixedGain(self.score(child, given | {parent}) - self.scoring.eta * old)
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing a parent, as `Judge.exchange`."""
+        """Return the gain of replacing a parent; see `Judge.exchange`."""
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain of one structure over another, as `Judge.better`. The larger of two sets
+        """Return the gain of one structure over another; see `Judge.better`. The larger of two sets
         of parents must have a score better by the margin of `Scoring.eta`."""
         changed = [child for child in first if first[child] != second[child]]
         return sum(self._better(child, first[child], second[child]) for child in changed)
@@ -257,7 +257,7 @@ class PlainJudge:
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """Return the gains in bootstrap samples, as `Judge.resampled`."""
+        """Return the gains in bootstrap samples; see `Judge.resampled`."""
         names = [parent, *sorted(given), child]
         tables = self.marginals.marginal(names).resampled(draws, rng)
         return self._of(tables) - self.scoring.eta * self._of(tables.sum(axis=1))

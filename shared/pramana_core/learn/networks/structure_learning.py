@@ -35,7 +35,7 @@ class LearnedLink:
         gain: the gain given the child's other parents, in nats above the penalty; for links learned
             from pairs, the logarithm of the evidence against the best other explanation.
         inflation: the factor by which randomization increases the plain gain expected by chance.
-        confidence: the probability of the link (`confidence_of`); None without bootstrap samples.
+        confidence: the probability of the link (`confidence_of`), or None without samples.
         compelled: whether all equivalent structures give the link the same direction.
     """
 
@@ -68,7 +68,7 @@ def learn_structure(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LearnedStructure:
-    """Learn the parents of each variable; ties are decided by the order of the variables.
+    """Learn the parents of each variable. If scores tie, the order of the variables decides.
 
     `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
     bootstrap samples, seeded by `seed`, give each link its confidence. Raises OptionError:

@@ -1,8 +1,8 @@
 """Decisions on whether itemsets are frequent: verdicts, tests and control of false discoveries.
 
 The p-value of the hypothesis "the support is below the minimum" is one minus the confidence level
-of the one-sided interval that ends at the minimum, so the test and the interval agree. Supports
-below it by rounding only count as reaching it.
+of the one-sided interval that ends at the minimum, so the test and the interval agree. A
+support that is below the minimum only by rounding counts as reaching it.
 """
 
 from __future__ import annotations

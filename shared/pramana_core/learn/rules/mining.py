@@ -223,7 +223,7 @@ def variables_of(items: tuple[Item, ...]) -> Indices:
 
 
 def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
-    """Return rows of itemsets, (n, k), in pieces that keep sets of variables together."""
+    """Return the rows of itemsets, (n, k), in pieces that do not split a set of variables."""
     if len(itemsets) <= PIECE:
         return [np.arange(len(itemsets), dtype=np.int64)]
     _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)

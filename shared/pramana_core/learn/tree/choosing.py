@@ -2,7 +2,7 @@
 
 An attribute is a candidate if its gain is significantly above the gain expected by chance, with a
 correction for the number of attributes compared. The candidate with the largest gain, after
-subtracting the part expected from randomization, is chosen. Ties go to the first attribute.
+subtracting the part expected from randomization, is chosen. If gains tie, the first is chosen.
 """
 
 from __future__ import annotations
@@ -103,9 +103,10 @@ def best_split(
 ) -> SplitCandidate | None:
     """Return the best attribute to split a node by, or None if no split is worthwhile.
 
-    Attributes whose table cannot be estimated in the node are skipped. Of equally good attributes,
-    the first is chosen. `limit` is the largest p-value; with None, splits are not tested. Raises
-    EstimationError: no attribute has an estimate at the root. LimitExceeded: a table is too large.
+    Attributes whose table cannot be estimated in the node are skipped. If several attributes are
+    equally good, the first is chosen. `limit` is the largest p-value; with None, splits are not
+    tested. Raises EstimationError: no attribute has an estimate at the root. LimitExceeded: a table
+    is too large.
     """
     failed: EstimationError | None = None
     tried: dict[str, tuple[float, float]] = {}

@@ -43,8 +43,9 @@ def learn_tree(
 ) -> DecisionTree:
     """Learn a decision tree from exact or estimated counts.
 
-    By default, `attributes` are all variables except the target. Of equally good attributes, the
-    first splits a node. `on_step` is called at each node with the steps done and `STEPS`.
+    By default, `attributes` are all variables except the target. If several attributes are equally
+    good, the first of them splits the node. `on_step` is called at each node with the number of
+    steps done and `STEPS`.
 
     Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see
     `best_split`.

@@ -71,7 +71,7 @@ class NodeClasses:
 
     @property
     def decision(self) -> int:
-        """The code of the most probable class; of equally probable classes, the first."""
+        """The code of the most probable class, or of the first if several are equally probable."""
         return first_largest(self.probabilities)
 
 
@@ -181,7 +181,7 @@ def class_counts(
         counts, covariance: by node and class, (K, m), and their covariance given the records, (K,
             m, m).
         records: the number of all records.
-        parent: the parent's probabilities; None at the root.
+        parent: the parent's probabilities, or None at the root.
         shrinkage: the scale of the prior; with None, p is not moved.
         counted: whether the nodes' records were counted; see `Subtable`.
     """

@@ -1,4 +1,4 @@
-"""Cautions for a custodian, sorted by gravity, the gravest first."""
+"""Cautions for a custodian, sorted by severity, the most severe first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pramana_core.mixed import Floats
 
 
 class Gravity(IntEnum):
-    """The gravity of a caution, by its subject, the gravest first."""
+    """The severity of a caution, by its subject, the most severe first."""
 
     GRAVE = 0
     """Readers of the release may find single true values."""
@@ -25,25 +25,25 @@ class Gravity(IntEnum):
 
 
 class Caution(str):
-    """A sentence with its `gravity`; it names columns but never values."""
+    """A sentence with its severity, `gravity`. It names columns but never values."""
 
     __slots__ = ("gravity",)
     gravity: Gravity
 
     def __new__(cls, sentence: str, gravity: Gravity = Gravity.WARNING) -> Self:
-        """Return a caution with this sentence and gravity."""
+        """Return a caution with this sentence and severity."""
         made = super().__new__(cls, sentence)
         made.gravity = gravity
         return made
 
 
 def gravity_of(sentence: str) -> Gravity:
-    """Return the gravity of a sentence; a plain string counts as a warning."""
+    """Return the severity of a sentence. A plain string counts as a warning."""
     return sentence.gravity if isinstance(sentence, Caution) else Gravity.WARNING
 
 
 def gravest_first(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct sentences, gravest first; equally grave sentences keep their order."""
+    """Return distinct sentences, the most severe first. Equally severe ones stay in order."""
     return tuple(sorted(dict.fromkeys(sentences), key=gravity_of))
 
 

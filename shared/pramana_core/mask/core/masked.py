@@ -22,7 +22,7 @@ class Masked:
     Attributes:
         matrix: Y, n x q.
         expectation: the part of Y that is a function of S, n x q, or None if there is no such part.
-        noise: Y minus the expectation, or Y minus X, n x q; None if values were reordered. The
+        noise: Y minus the expectation, or Y minus X, n x q, or None if values were reordered. The
             noise reveals X.
         details: parameters and measures by name; they describe all records, never a single record.
         warnings: sentences that the custodian must read before the release.

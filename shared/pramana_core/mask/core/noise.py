@@ -45,9 +45,9 @@ def normal_noise(rng: Randomness, records: int, root: Floats) -> Floats:
 def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
     """Return noise e, n x q, that is orthogonal to a basis and satisfies e'e = like'like.
 
-    The basis is orthonormal, n x k, and the constant is in its span. The noise is e = b Sb^(-1/2)
-    Sr^(1/2), where b are the residuals of random V on the basis (AlAhmadi, list of symbols;
-    Muralidhar and Sarathy 2005).
+    The basis is orthonormal, n x k. It must span the constant, so that e has mean zero. The noise
+    is e = b Sb^(-1/2) Sr^(1/2), where b are the residuals of a random normal matrix V regressed on
+    the basis, Sb = b'b and Sr = like'like (AlAhmadi, list of symbols; Muralidhar and Sarathy 2005).
     """
     return made_exact(rng.standard_normal((len(basis), like.shape[1])), basis, like)
 

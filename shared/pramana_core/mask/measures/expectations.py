@@ -1,4 +1,7 @@
-"""Conditional expectations E(targets | features), linear or by a kernel, and left-out ones."""
+"""Conditional expectations E(targets | features), linear or by a kernel.
+
+A record's expectation may come from a fit without that record.
+"""
 
 from __future__ import annotations
 

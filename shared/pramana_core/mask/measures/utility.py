@@ -97,5 +97,5 @@ def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[f
 
 
 def _places(given: Inputs, name: str) -> list[int]:
-    """Return the design matrix columns of a column of S; empty if it is redundant."""
+    """Return which columns of the design matrix represent a column of S; empty if redundant."""
     return [k for k, (source, _) in enumerate(given.design.sources) if source == name]

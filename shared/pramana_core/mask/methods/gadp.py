@@ -44,8 +44,8 @@ def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by EGADP (exact general additive data perturbation), with noise e orthogonal to S and X.
 
     Moments are kept exactly. Y is the prediction from S plus e = b Sb^(-1/2) Sr^(1/2), where r are
-    the residuals of X on S, and b the residuals of random V on S and X (Muralidhar and Sarathy
-    2005, 2008; AlAhmadi II.2.3).
+    the residuals of X regressed on S, b the residuals of a random normal matrix regressed on S and
+    X, Sr = r'r and Sb = b'b (Muralidhar and Sarathy 2005, 2008; AlAhmadi II.2.3).
 
     Y has the same sums as X over all records and over each category of S. Therefore, if a category
     has only two people, each can learn the other's value (docs/masking.md).

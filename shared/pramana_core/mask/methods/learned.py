@@ -171,7 +171,7 @@ class FittedExpectation:
 
 
 def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
-    """Learn E(X|S) within limits on own weights; `rng` draws landmarks. Raises MaskingError."""
+    """Learn E(X|S), with limited weights of records' own values. Raises MaskingError."""
     fit = fit_kernel(given.told, given.standard, rng, smooth=True)
     bounds, most = _bounds(given, limits)
     curved = np.ones(given.columns, dtype=np.bool_)
@@ -188,7 +188,7 @@ def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation
 
 
 def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
-    """Return the target and the maximum of each record's own weight, n numbers each."""
+    """Return the target and maximum of the weight of each record's own value, n numbers each."""
     max_leverage, max_told = limits.max_leverage, limits.max_told
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
@@ -247,7 +247,7 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) with limited own weights; a kernel is used only for `curved` columns."""
+    """Return E(X|S) with limited weights of own values. Only `curved` columns use a kernel."""
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
     shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
@@ -279,7 +279,7 @@ def _expectation(
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return upper limits of own weights in the least-squares fit of X on S and the relation."""
+    """Return upper limits on own values' weights in the fit of X on S and the relation."""
     related = np.any(relation, axis=0)
     found = given.leverages[:, None] + own
     if not related.any():

@@ -1,4 +1,6 @@
-"""Protection of records that stand alone in S, by lower own weights and a minimum of noise."""
+"""Protection of records that stand alone in S.
+
+Their own values get lower weights, and their noise gets a minimum."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Squares:
     def beside(
         self, given: Inputs, expectation: Floats, own: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return a basis, the rest of the expectation (n x q), and upper limits of own weights.
+        """Return a basis, the rest of the expectation (n x q), and limits on own values' weights.
 
         The basis is of the constant, S and these squares. The limits are for the weights of
         records' own values, from `own`, in the regression of X on the basis and the rest.

@@ -57,7 +57,7 @@ _LISTED = 12
 
 
 def read_words(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence on the columns without declared categories or range; empty if none."""
+    """Return a sentence on the columns without declared categories or range, or ""."""
     if not columns:
         return ()
     sentence = (

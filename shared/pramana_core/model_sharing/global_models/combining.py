@@ -111,7 +111,7 @@ def pseudo_chunks(
 ) -> Iterator[MixedTable]:
     """Return the pseudo-data from which `combine` learns; they do not depend on the size of chunks.
 
-    Raises as `combine`, and OptionError: the method draws no pseudo-data.
+    Raises the errors of `combine`, and OptionError if the method draws no pseudo-data.
     """
     options = options or CombineOptions()
     if not options.draws:

@@ -58,15 +58,18 @@ class RuleModel:
             )
 
     def covers(self, table: MixedTable) -> npt.NDArray[np.bool_]:
-        """Return whether each of n records meets all conditions. Raises as `predict`."""
+        """Return whether each of n records meets all conditions. Raises the errors of `predict`."""
         return meeting(self.schema.read(table), self.conditions)
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
+        """Return the code of the most probable class (the first, if equal) of each of n records.
+
+        Raises the errors of `GlobalModel.predict`.
+        """
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return class probabilities, n x classes. Raises as `GlobalModel.predict`."""
+        """Return class probabilities, n x classes. Raises the errors of `GlobalModel.predict`."""
         counts = np.array([self.others, self.covered])
         empty = counts.sum(axis=1) == 0
         counts[empty] = counts[::-1][empty]
@@ -91,7 +94,7 @@ def learn_rule(
     A condition requires one category, or a number on one side of a threshold. As in Weka, a third
     of the records, drawn with `seed`, is set aside, and the rule keeps its first conditions as long
     as they predict these records best. `min_leaf` is the minimum number of covered records and of
-    other records. Raises as `learn_global`.
+    other records. Raises the errors of `learn_global`.
     """
     records = schema.read(table)
     if not records.records:

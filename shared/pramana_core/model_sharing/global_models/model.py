@@ -26,4 +26,4 @@ class GlobalModel(Protocol):
         """Return the class codes of n records. Raises the errors of `TreeSchema.read`."""
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return class probabilities of n records, n x classes. Raises as `predict`."""
+        """Return class probabilities of n records, n x classes. Raises the errors of `predict`."""

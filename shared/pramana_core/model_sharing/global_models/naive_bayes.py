@@ -74,11 +74,14 @@ class NaiveBayesModel:
                 )
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
+        """Return the code of the most probable class (the first, if equal) of each of n records.
+
+        Raises the errors of `GlobalModel.predict`.
+        """
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return class probabilities, n x classes. Raises as `GlobalModel.predict`."""
+        """Return class probabilities, n x classes. Raises the errors of `GlobalModel.predict`."""
         records = self.schema.read(table)
         with np.errstate(divide="ignore", over="ignore"):
             prior = np.log(np.array(self.prior))

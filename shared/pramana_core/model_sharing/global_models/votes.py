@@ -50,7 +50,7 @@ class VotesModel:
         return tuple(found)
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return class probabilities, n x classes. Raises as `GlobalModel.predict`."""
+        """Return class probabilities, n x classes. Raises the errors of `GlobalModel.predict`."""
         records = self.schema.read(table)
         votes: Floats = np.zeros((records.records, self.schema.classes))
         for tree, shares in zip(self.trees, self._shares, strict=True):
@@ -59,5 +59,8 @@ class VotesModel:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class codes of n records, in a tie the first. Raises as `GlobalModel`."""
+        """Return the code of the most probable class (the first, if equal) of each of n records.
+
+        Raises the errors of `GlobalModel.predict`.
+        """
         return first_largest_of_rows(self.probabilities(table))
