@@ -3,8 +3,9 @@
 For a classifier, the records are split into two halves. A model learned from one half and scored on
 the other is no better than the model of all records, which has learned from more. The score of the
 model of all records on its own reports is no worse than its true accuracy, because learning
-overfits those reports. The interval contains both scores with their errors. The expected accuracy
-is the mean of the two scores.
+overfits those reports. The interval contains both scores with their errors. If records were drawn,
+the gain over the majority class is at most the largest plausible share of other predictions. The
+expected accuracy is the middle of the interval.
 
 If some reports contain the class together with all columns that a model uses, the accuracy is a sum
 over cells of their unbiased table. Otherwise, records are drawn from the table of each column and
@@ -132,7 +133,7 @@ class _Share:
 
     `terms` has the weights of the cells of each table, by the table's variables; `base` is a
     constant term. `spread` is the possible effect of the columns' correlation on the share. `minor`
-    is the share of predictions other than the majority class.
+    is the largest plausible share of predictions other than the majority class.
     """
 
     base: float
@@ -171,11 +172,13 @@ def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
         half = math.hypot(normal_quantile(LEVEL) * error, own[0].spread)
         estimates.append(((low + high) / 2, low - half, high + half))
     accuracy, gain = estimates
-    largest = float(whole.classes.counts[majority]) / whole.classes.records
     if shares[0].spread:
         # Where a model predicts the majority class, it gains nothing over guessing that class.
-        gain = _clipped(gain, -shares[0].minor, shares[0].minor)
-        accuracy = _clipped(accuracy, largest - shares[0].minor, largest + shares[0].minor)
+        guess = _Share(0.0, {(target.name,): (np.arange(target.size) == majority) * 1.0})
+        largest, minor = guess.on(whole), shares[0].minor
+        most = minor + normal_quantile(LEVEL) * math.sqrt(guess.variance(whole))
+        gain = _clipped(gain, 0.0 - minor, minor)
+        accuracy = _clipped(accuracy, largest - most, largest + most)
     return _Scores(_clipped(accuracy, 0.0, 1.0), _clipped(gain, -1.0, 1.0), shares[0].spread > 0)
 
 
@@ -186,11 +189,11 @@ def _mean_of(parts: Sequence[tuple[_Share, _Judge]]) -> tuple[float, float]:
 
 
 def _clipped(estimate: Estimate, least: float, most: float) -> Estimate:
-    value, low, high = estimate
+    _, low, high = estimate
     if low > most or high < least:
         low, high = least, most
-    value, low, high = (float(np.clip(one, least, most)) for one in (value, low, high))
-    return value, low, high
+    low, high = max(low, least), min(high, most)
+    return (low + high) / 2, low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,27 +245,19 @@ class _Judge:
         classes, codes = _records(prior, tables, 0.0)
         predicted = _predicted(model, codes)
         right = (predicted == classes) * 1.0
-        size, shape = np.bincount(classes, minlength=len(prior)), (len(prior),)
-        of_class = np.bincount(classes, right, len(prior)) / np.maximum(size, 1)
-        terms: dict[tuple[str, ...], Tensor] = {(self.target,): of_class}
-        base = float(right.mean()) - float(of_class @ prior)
-        for name, table in tables.items():
-            cell, shape = classes * table.shape[1] + codes[name], table.shape
-            number = np.bincount(cell, minlength=table.size).reshape(shape)
-            hits = np.bincount(cell, right, table.size).reshape(shape)
-            # The accuracy of a rarely drawn cell is close to that of its class.
-            weights = (hits + of_class[:, None]) / (number + 1) - of_class[:, None]
-            terms[self.target, name] = weights
-            base -= float((weights * table * prior[:, None]).sum())
-        low, middle, high = (
-            float(np.mean(_predicted(model, codes) == classes)) - float(right.mean())
-            for classes, codes in (
-                _records(prior, tables, rho) for rho in self._correlations(prior, tables)
-            )
-        )
+        share = _linear(self.target, right, classes, codes, prior, tables)
+        other = _linear(self.target, (predicted != majority) * 1.0, classes, codes, prior, tables)
+        differences, others = [], []
+        for rho in self._correlations(prior, tables):
+            classes, codes = _records(prior, tables, rho)
+            predicted = _predicted(model, codes)
+            differences.append(float(np.mean(predicted == classes)) - float(right.mean()))
+            others.append(float(np.mean(predicted != majority)))
+        low, middle, high = differences
         most = max(abs(low - middle), abs(high - middle))
-        minor = float((predicted != majority).mean())
-        return _Share(base + middle, terms, math.hypot(most, UNMODELLED), minor)
+        minor = max(others) + normal_quantile(LEVEL) * math.sqrt(other.variance(self))
+        spread = math.hypot(most, UNMODELLED)
+        return _Share(share.base + middle, share.terms, spread, min(minor, 1.0))
 
     def _correlations(self, prior: Tensor, tables: Mapping[str, Tensor]) -> tuple[float, ...]:
         """Return the smallest, likely and largest correlation of columns within a class."""
@@ -279,6 +274,30 @@ def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
     length = len(next(iter(codes.values()), ()))
     every = {name: codes.get(name, np.zeros(length, np.uint8)) for name in model.inputs.names}
     return model.predict(every)
+
+
+def _linear(
+    target: str,
+    hits: Tensor,
+    classes: Codes,
+    codes: Mapping[str, Codes],
+    prior: Tensor,
+    tables: Mapping[str, Tensor],
+) -> _Share:
+    """Return the mean of `hits`, which drawn records have, as a linear function of the tables."""
+    size = np.bincount(classes, minlength=len(prior))
+    of_class = np.bincount(classes, hits, len(prior)) / np.maximum(size, 1)
+    terms: dict[tuple[str, ...], Tensor] = {(target,): of_class}
+    base = float(hits.mean()) - float(of_class @ prior)
+    for name, table in tables.items():
+        cell = classes * table.shape[1] + codes[name]
+        drawn = np.bincount(cell, minlength=table.size).reshape(table.shape)
+        hit = np.bincount(cell, hits, table.size).reshape(table.shape)
+        # The share in a rarely drawn cell is close to that of its class.
+        weights = (hit + of_class[:, None]) / (drawn + 1) - of_class[:, None]
+        terms[target, name] = weights
+        base -= float((weights * table * prior[:, None]).sum())
+    return _Share(base, terms)
 
 
 def _records(
