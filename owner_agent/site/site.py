@@ -23,10 +23,10 @@ from owner_agent.site.sections import (
     StudyPlanSection,
 )
 from owner_agent.site.table_source import (
-    HAS_PASSWORD,
     MARKED,
     TABLE_SUFFIXES,
     TableSource,
+    has_password,
     is_database,
     located,
 )
@@ -152,7 +152,7 @@ class SiteFile(Section):
                 "for a file"
             )
         if is_database(self.table):
-            if HAS_PASSWORD.search(self.table):
+            if has_password(self.table):
                 mistakes.append(
                     "table must not contain a password: set it in PGPASSWORD, or in a file that"
                     " PGPASSFILE names"

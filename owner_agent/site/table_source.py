@@ -7,6 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from pramana_core.errors import OptionError
 
@@ -17,7 +18,7 @@ TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".txt", PARQUET, *SHEETS)
 DATABASES = ("postgresql://", "sqlite:///")
 """Prefixes of database addresses."""
 
-HAS_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|[?&]password=")
+_PASSWORD = re.compile(r"://[^@]*:[^@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 
 MARKED = "utf-8"
 """The default encoding of CSV files without a byte order mark."""
@@ -71,6 +72,11 @@ class TableSource:
     def is_sheet(self) -> bool:
         """Whether the file is a workbook of a spreadsheet program."""
         return self.path.name.lower().endswith(SHEETS)
+
+
+def has_password(database: str) -> bool:
+    """Whether an address contains a password, also with escaped letters."""
+    return bool(_PASSWORD.search(database) or _PASSWORD.search(unquote(database)))
 
 
 def is_database(table: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, FromClause
 
 _TABLE_NAME = re.compile(r"\w+(?:\.\w+)?")
-_DRIVERS = {"postgresql://": "postgresql+psycopg://"}
+_COLON = re.compile(r"(?<!:):(?!:)")
+_DRIVERS = {"postgresql://": "postgresql+psycopg://", "sqlite://": "sqlite://"}
+_LIMITS: Mapping[str, Any] = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 30_000,
+    "options": "-c lock_timeout=30s",
+}
+"""A database that does not answer ends the command."""
 
 
 def database_columns(source: TableSource) -> list[str]:
@@ -53,7 +60,9 @@ def _selected(source: TableSource) -> FromClause:
     if _TABLE_NAME.fullmatch(source.query):
         schema, _, name = source.query.rpartition(".")
         return sqlalchemy.table(name, schema=schema or None)
-    return sqlalchemy.text(source.query.rstrip("; \n")).columns().subquery("selected")
+    # A colon begins a parameter, and a comment would hide the parenthesis after the query.
+    query = _COLON.sub(r"\\:", source.query.rstrip("; \r\n\t")) + "\n"
+    return sqlalchemy.text(query).columns().subquery("selected")
 
 
 @contextmanager
@@ -61,14 +70,23 @@ def _connection(source: TableSource) -> Iterator[Connection]:
     """Open a read-only transaction. Hide the text of database errors, which may quote cells."""
     try:
         from sqlalchemy import create_engine
-        from sqlalchemy.exc import SQLAlchemyError
+        from sqlalchemy.exc import ArgumentError, SQLAlchemyError
     except ImportError:
         raise _not_installed(source) from None
     kind, sign, rest = source.database.partition("://")
+    address, limits = _DRIVERS[kind + sign] + rest, _LIMITS
+    if kind == "sqlite":
+        address, limits = f"{kind}:///file:{rest[1:]}?mode=ro&uri=true", {}
     try:
-        engine = create_engine(_DRIVERS.get(kind + sign, kind + sign) + rest)
+        engine = create_engine(address, connect_args=limits)
     except ImportError:
         raise _not_installed(source) from None
+    except (ArgumentError, ValueError):
+        raise OptionError(
+            "The address of the database is not valid.",
+            where="table",
+            remedy="Write it as postgresql://USER@HOST:PORT/NAME or sqlite:///FILE.",
+        ) from None
     options: dict[str, Any] = {"stream_results": True}
     if kind == "postgresql":
         options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}

@@ -21,10 +21,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from owner_agent.site.table_source import (
-    HAS_PASSWORD,
     MARKED,
     TABLE_SUFFIXES,
     TableSource,
+    has_password,
     is_database,
 )
 from owner_agent.table.csv_format import (
@@ -180,7 +180,7 @@ def detect(
             remedy="For a database, give its address, and --query with a table's name or a SELECT.",
         )
     if query is not None:
-        if HAS_PASSWORD.search(str(table)):
+        if has_password(str(table)):
             raise OptionError(
                 "The address of the database contains a password.",
                 where="table",

@@ -14,35 +14,50 @@ from typer.testing import CliRunner
 from pramana.cli import app
 
 COMMANDS = [
-    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 2 --set ordered=true --seed 7",
-    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 1 --set max_parents=2",
+    "bayes-net-structure --bif six.bif --p 0.1 --records 2000 --runs 2 --set ordered=true --seed 7",
+    "bayes-net-structure --bif six.bif --p 0.2 --records 2000 --runs 1 --set max_parents=2",
     (
-        "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
+        "bayes-net-structure --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
         " --set score=bic --set refine=false"
     ),
     (
-        "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
+        "bayes-net-structure --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
         " --set score=bdeu --set eta=0.99"
     ),
-    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 1 --set score=bayesian --estimator ml",
-    "bayes-net --table table.csv --design auto --gamma 100 --runs 2",
-    "bayes-net --table table.csv --design sampled --gamma 60 --runs 1 --set max_parents=1",
-    "rules --table table.csv --p 0.1 --set max_length=2 --estimator ml --runs 2",
-    "rules --table table.csv --p 0.1 --runs 2 --set minimum_support=0.05",
-    "rules --table table.csv --design sampled --gamma 30 --set decisions=controlled --runs 2",
-    "rules --table table.csv --design cut-and-paste --gamma 30 --runs 2",
-    "rules --table table.csv --design mask --gamma 30 --runs 2",
-    "rules --table table.csv --design random-gamma-diagonal --gamma 12 --runs 2",
-    "rules --table table.csv --design auto --gamma 19 --runs 2",
-    "rules --table table.csv --p 0.1 --estimator pooled --runs 1",
-    "tree --table table.csv --target v1 --p 0.1 --set significance=1 --set shrinkage=0 --runs 2",
-    "tree --table table.csv --target v1 --p 0.05 --runs 3",
-    "tree --table table.csv --target v1 --design independent --gamma 100 --runs 2",
-    "tree --table table.csv --target v1 --design gamma-diagonal --gamma 100 --runs 2",
-    "linear --table table.csv --target v1 --p 0.1 --runs 2",
-    "linear --table table.csv --target v1 --p 0.1 --set loss=perceptron --runs 2",
-    "linear --table table.csv --target v1 --p 0.1 --set loss=least-squares --set l2=0.1 --runs 2",
-    "linear --table table.csv --target v1 --design auto --gamma 100 --runs 2",
+    (
+        "bayes-net-structure --bif six.bif --p 0.1 --records 2000 --runs 1 "
+        "--set score=bayesian --estimator ml"
+    ),
+    "bayes-net-structure --table table.csv --design auto --gamma 100 --runs 2",
+    (
+        "bayes-net-structure --table table.csv --design sampled --gamma 60 --runs 1 "
+        "--set max_parents=1"
+    ),
+    "association-rules --table table.csv --p 0.1 --set max_length=2 --estimator ml --runs 2",
+    "association-rules --table table.csv --p 0.1 --runs 2 --set minimum_support=0.05",
+    (
+        "association-rules --table table.csv --design sampled --gamma 30 "
+        "--set decisions=controlled --runs 2"
+    ),
+    "association-rules --table table.csv --design cut-and-paste --gamma 30 --runs 2",
+    "association-rules --table table.csv --design mask --gamma 30 --runs 2",
+    "association-rules --table table.csv --design random-gamma-diagonal --gamma 12 --runs 2",
+    "association-rules --table table.csv --design auto --gamma 19 --runs 2",
+    "association-rules --table table.csv --p 0.1 --estimator pooled --runs 1",
+    (
+        "decision-tree --table table.csv --target v1 --p 0.1 --set significance=1 "
+        "--set shrinkage=0 --runs 2"
+    ),
+    "decision-tree --table table.csv --target v1 --p 0.05 --runs 3",
+    "decision-tree --table table.csv --target v1 --design independent --gamma 100 --runs 2",
+    "decision-tree --table table.csv --target v1 --design gamma-diagonal --gamma 100 --runs 2",
+    "linear-classifier --table table.csv --target v1 --p 0.1 --runs 2",
+    "linear-classifier --table table.csv --target v1 --p 0.1 --set loss=perceptron --runs 2",
+    (
+        "linear-classifier --table table.csv --target v1 --p 0.1 "
+        "--set loss=least-squares --set l2=0.1 --runs 2"
+    ),
+    "linear-classifier --table table.csv --target v1 --design auto --gamma 100 --runs 2",
 ]
 
 NETWORK = """network six {}

@@ -163,7 +163,7 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
     ),
     "no database": (_files("miner.sqlite", lambda p: p.unlink()), "database", "option-invalid"),
     "damaged database": (_damaged, "database", "store-corrupt"),
-    "database of another schema": (_other_schema, "database", "store-corrupt"),
+    "database of another schema": (_other_schema, "database", "schema-unsupported"),
     "another store's files": (
         _files("identity", lambda p: p.write_text("0" * 32)), "one-store", "store-corrupt",
     ),

@@ -128,6 +128,9 @@ def test_a_database_that_goes_away_while_it_is_read_leaves_nothing(bench, stoppe
     [
         'table = "postgresql://u:SECRET@h/d"\nquery = "t"',
         'table = "postgresql://u@h/d?password=SECRET"\nquery = "t"',
+        'table = "postgresql://u:abc/SECRET@h/d"\nquery = "t"',
+        'table = "postgresql://u@h/d?pass%77ord=SECRET"\nquery = "t"',
+        'table = "postgresql://u@h/d?sslpassword=SECRET"\nquery = "t"',
         'table = "postgresql://u@h/d"',
         'table = "patients.csv"\nquery = "t"',
         'table = "mysql://u@h/d"\nquery = "t"',
@@ -166,3 +169,27 @@ def test_init_writes_a_site_file_for_a_database(bench, command, monkeypatch):
     assert (site.file.table, site.file.query) == ("sqlite:///hospital.db", "patients")
     assert [v.name for v in site.file.variables] == ["smokes", "age", "region"]
     assert command("check").exit_code == 0
+
+
+@pytest.mark.parametrize("rest", ["h:notaport/x", "[::1/x", "127.0.0.1:1/x"])
+def test_a_broken_or_silent_address_is_an_error_without_a_traceback(bench, rest):
+    site = write(bench, f'table = "postgresql://{rest}"\nquery = "t"')
+    with pytest.raises((OptionError, TableError)) as raised:
+        read_table(site.table, ["smokes"])
+    assert raised.value.where == "table"
+
+
+def test_a_database_file_that_is_not_there_is_not_created(bench):
+    site = write(bench, 'table = "sqlite:///none.db"\nquery = "t"')
+    with pytest.raises(TableError):
+        read_table(site.table, ["smokes"])
+    assert not (bench.folder / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["select * from patients where smokes <> ' :x'", "select * from patients -- all of them"],
+)
+def test_colons_and_comments_in_a_query(bench, query):
+    site = write(bench, in_sqlite(bench.folder).replace('"patients"', f'"{query}"'))
+    assert read_table(site.table, ["smokes"]).rows == 60

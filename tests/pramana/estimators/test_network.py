@@ -96,7 +96,7 @@ def test_columns_that_are_missing_are_named(given: pm.BayesNet):
             ask(row, "admitted")
         with pytest.raises(MissingColumn, match="'department'"):
             ask(row, "admitted", missing_columns="error")
-    with pytest.warns(UserWarning, match="'department', 'admitted'.* summed out"):
+    with pytest.warns(UserWarning, match="'department', 'admitted'.*average over"):
         given.score(row)
     assert list(given.predict(row).columns) == ["department", "admitted"]
     given.predict(row[["sex"]], missing_columns="error")

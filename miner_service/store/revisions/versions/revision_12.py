@@ -14,7 +14,10 @@ def upgrade() -> None:
         sqlalchemy.Column(
             "central_delta", sqlalchemy.Double(), nullable=False, server_default="1e-8"
         ),
-        sqlalchemy.Column("central_records", sqlalchemy.Integer()),
+        sqlalchemy.Column(
+            "central_records",
+            sqlalchemy.BigInteger().with_variant(sqlalchemy.Integer(), "sqlite"),
+        ),
     )
     for column in columns:
         op.add_column("studies", column)
