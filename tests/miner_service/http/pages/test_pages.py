@@ -197,6 +197,14 @@ def test_empty_states_say_the_next_command(start):
         assert "pramana study run" in browser.get(f"/pages/studies/s/{part}").text
     twice = browser.post("/pages/studies", {"name": "s", "people": "same"})
     assert twice.status_code == 409
+    vast = {"max_central_epsilon": "1", "central_records": str(10**19)}
+    assert (
+        browser.post("/pages/studies", {"name": "t", "people": "same", **vast}).status_code == 422
+    )
+    fits = vast | {"central_records": "1000"}
+    assert (
+        browser.post("/pages/studies", {"name": "t", "people": "same", **fits}).status_code == 200
+    )
 
 
 def test_the_operator_sees_health_queue_and_disk(study):
