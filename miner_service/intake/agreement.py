@@ -180,7 +180,7 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
 
 
 def _is_public(plan: Plan) -> bool:
-    """Return whether a plan discloses only public columns. A study plan does not limit these."""
+    """Return whether a plan discloses only public columns, which a study plan does not limit."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
 
 

@@ -74,7 +74,7 @@ class Repetitions:
     found: tuple[RepeatedReports, ...]
 
     def complete(self, session: Session, row: ReleaseRow) -> bool:
-        """Return whether all earlier releases by the same draws are among the compared ones."""
+        """Return whether all earlier releases that used the same draws were compared."""
         return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
 
 

@@ -182,7 +182,7 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return the losses by a planned release; without `draws`, all its draws are new."""
+    """Return the losses caused by a planned release; without `draws`, all its draws are new."""
     return _losses(owner, costs(plan), draws, anew="asked")
 
 

@@ -98,7 +98,9 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Check a network classifier whose features have `most` other parents. Raises LimitExceeded."""
+    """Check the size of a network classifier whose features have up to `most` parents besides the
+    class. Raises LimitExceeded.
+    """
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
     )

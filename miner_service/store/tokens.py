@@ -18,7 +18,7 @@ _SHOWN = 100
 
 
 def token_message(row: TokenRow) -> TokenInfo:
-    """Return a token as API message, without its secret."""
+    """Return a token as an API message, without its secret."""
     return TokenInfo.model_validate(row, from_attributes=True)
 
 

@@ -168,7 +168,9 @@ class Memory:
         reports: Mapping[str, Mapping[str, Column]],
         release: str,
     ) -> None:
-        """Write these reports and N new ones, by draw and variable, to a file. Raises Conflict."""
+        """Write the stored reports and N new ones, by draw and variable, to a file. Raises
+        Conflict.
+        """
         new = {_column(d, n): c for d, columns in reports.items() for n, c in columns.items()}
         known = {one.name for one in self._fields}
         fields = [pa.field(n, pa.from_numpy_dtype(c.dtype)) for n, c in new.items()]

@@ -1,4 +1,4 @@
-"""A test whether two releases are about the same records, by a sample of pseudonyms.
+"""A test of whether two releases are about the same records, by a sample of pseudonyms.
 
 People with new record ids count as other records, because their draws are new and the losses add.
 """

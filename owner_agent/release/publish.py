@@ -67,7 +67,9 @@ Made = TypeVar("Made", bound=PreparedRelease)
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table's reports sorted by pseudonym; `one_secret` maps columns to those of equal values."""
+    """A table's reports sorted by pseudonym. `one_secret` maps a column to the other columns that
+    determine its values, or whose values it determines.
+    """
 
     reports: SortedReports
     one_secret: Mapping[str, tuple[str, ...]]

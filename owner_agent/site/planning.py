@@ -176,7 +176,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, in the order of first variables in the file."""
+    """Yield each block's names and channel, in the file's order of the blocks' first variables."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)

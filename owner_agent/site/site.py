@@ -81,7 +81,7 @@ class VariableSection(Section):
             return self
         if self.missing is not None:
             raise ValueError(
-                "a variable with the key missing cannot have representatives, because the "
+                "a variable with the key `missing` cannot have representatives, because the "
                 f"category of empty cells, {self.missing!r}, has no number"
             )
         # A list in a separate file is counted when it is read.

@@ -1,5 +1,6 @@
-"""The file of the ledger. A state directory has it from its first secret on, unless it was lost.
+"""The file of the ledger.
 
+A state directory contains this file once its first secret exists, unless the file was lost.
 The ledger lists the fingerprints of the draw keys created with it. A key that is not listed may
 have been copied here after use elsewhere.
 """

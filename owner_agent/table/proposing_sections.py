@@ -47,7 +47,7 @@ def with_mask(
 def with_tree(
     site: Site, path: Path, target: str, k: float | None, epsilon: float | None
 ) -> ExtendedSite:
-    """Return a site file with all its columns in `[share_model]`, not written yet.
+    """Return a site file with all its columns in `[share_model]`, without writing the file.
 
     Ranges of numbers are derived from public cuts. `k` or `epsilon` replaces the tree's protection.
     Without either, existing protection remains, and a new section gets `k` = `SMALLEST_PATH`. For a

@@ -53,7 +53,7 @@ class Alignment(AlignmentMessage):
     __str__ = __repr__
 
     def describe(self) -> str:
-        """Describe the state in a phrase, after a warning if linkage secrets differ."""
+        """Describe the state in a phrase, preceded by a warning if linkage secrets differ."""
         if self.secrets == "different":
             return f"{secrets_differ(self.secret_groups)} {self._state()}"
         return self._state()

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class Parameter:
     """A true parameter of the network behind the records, and the miner's estimate.
 
-    `se` is the standard error against the population, `z` the estimate's error in standard errors,
-    and `low` to `high` the 95 % interval. `estimate`, `se` and `z` are None if no report has the
-    parents' categories `given`.
+    `se` is the standard error relative to the population, `z` the estimate's error in standard
+    errors, and `low` to `high` the 95 % interval. `estimate`, `se` and `z` are None if no report
+    has the parents' categories `given`.
     """
 
     node: str

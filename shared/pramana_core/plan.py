@@ -133,7 +133,7 @@ class Block:
 
     @property
     def together(self) -> int:
-        """The most variables of the block that one record reports."""
+        """The largest number of the block's variables that one record reports."""
         return self.channel.together(len(self.variables))
 
 
@@ -213,7 +213,7 @@ class Plan:
 
     @cached_property
     def together(self) -> int:
-        """The most variables that one record reports."""
+        """The largest number of variables that one record reports."""
         return sum(block.together for block in self.blocks)
 
     @cached_property

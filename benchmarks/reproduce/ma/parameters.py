@@ -393,7 +393,7 @@ def ignoring_parents(counts: Tensor) -> float:
 def measured(
     owner: SeededOwner, codes: Mapping[str, Codes], p: float, runs: int
 ) -> list[tuple[str, float, float]]:
-    """Randomize and learn repeatedly; return mean and deviation of each node's distance."""
+    """Randomize and learn repeatedly; return the mean and deviation of each `conditional_kl`."""
     structure = family(*NODES)
     learner = Learner(six_plan(p, structure.nodes), NODES)
     counts = [counted(codes, node) for node in NODES]

@@ -144,7 +144,7 @@ CHANGE = 0.5
 
 
 def run_5(setting: Setting) -> Result:
-    """Simulate all tables, methods and counts of owners."""
+    """Simulate each combination of a table, an owner count, a model and a method."""
     cells = [
         Cell(table, curve, {"owners": owners, "model": model, "method": curve.lower()}, str(owners))
         for table in SOURCES

@@ -183,7 +183,7 @@ def _split_link(line: str, variables: list[str], where: str) -> tuple[str, str]:
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:
-    """Return the fields of a specification's schema. The fields shown first come first."""
+    """Return the fields of a specification's schema: `first` fields, then those folded away."""
     found = list(_inputs(schema, schema.get("$defs", {}), ""))
     shown = sorted((one for one in found if one.first), key=lambda one: one.place or 0)
     return (*shown, *(one for one in found if not one.first))

@@ -1,4 +1,7 @@
-"""Common code of pages: forms with the word of the session, lists, and sentences on releases."""
+"""Common code of pages: forms, lists, and sentences on releases.
+
+Each form contains the secret word of its visit, which forms from other sites lack (CSRF).
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class SessionFile(BaseModel):
 
     def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
         """Whether a proposal matches this file. If the file lists no participants, all `known`
-        peers count.
+        peers count as listed.
 
         The list need not include the initiator or this owner. Time limits need not match, because
         the initiator alone decides on them.

@@ -120,7 +120,7 @@ class ParametersTask(NetworkTask):
         return self.structure[node]
 
     def allows(self, node: str, parents: Sequence[str]) -> bool:
-        """Return whether these are a node's parents in the structure, in the same order."""
+        """Return whether these are a node's parents in the structure, in the structure's order."""
         return self.structure[node] == list(parents)
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:

@@ -127,7 +127,7 @@ Settings = Annotated[
 
 @dataclass(frozen=True)
 class Setup:
-    """The command-line options for records, randomization, runs and result."""
+    """The command-line options for records, randomization, estimation and owners."""
 
     bif: Bif = None
     table: Table = None

@@ -427,9 +427,9 @@ def reported_strata(
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
     """Return a true table over some variables, and the strata that report one or more of them.
 
-    The table's axes are those of `table_of`. Each stratum comes with its axes of reports. Raises
-    UnknownVariable: no source has a variable. LimitExceeded: the true table has more than `limit`
-    cells.
+    The table's axes are those of `table_of`. Each stratum comes with the axes of its reports.
+    Raises UnknownVariable: no source has a variable. LimitExceeded: the true table has more than
+    `limit` cells.
     """
     parts = [(reports, axes_of(plan, wanted)) for reports, plan in sources]
     domain = _joint([axes for _, axes in parts], wanted)

@@ -85,7 +85,8 @@ class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
     `pooled` has the tables that a model supplied, `filled` the tables assembled from smaller ones.
-    `note` also adds each table to `whole`.
+    If the marginals are a part of others, `whole` has the others' tables; `note` adds each table
+    there too.
     """
 
     whole: UsedTables | None = None

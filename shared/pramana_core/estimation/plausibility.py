@@ -77,7 +77,9 @@ class Plausibility:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the release is marked; for an honest one, the probability is at most `RATE`."""
+        """Whether the release is marked as inconsistent. An honest release is marked with a
+        probability of at most `RATE`.
+        """
         return reaches(RATE, self.p_value)
 
     @property

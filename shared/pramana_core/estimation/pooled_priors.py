@@ -1,9 +1,10 @@
 """Shrinkage of estimated interactions: empirical Bayes over all tables.
 
 An interaction y is normal around the true one, with a covariance V that follows from the channels.
-Its prior mixes no interaction, y ~ N(0, tau^2 I) and y ~ N(0, tau^2 S) over a grid of tau, where S
-is the covariance of relative deviations with equal variance. The weights of the mixture maximize
-the likelihood of all interactions together (Kiefer and Wolfowitz 1956; Stephens 2017).
+Its prior is a mixture of y = 0 (no interaction), y ~ N(0, tau^2 I) and y ~ N(0, tau^2 S) over a
+grid of tau, where S is the covariance of relative deviations with equal variance. The weights of
+the mixture maximize the likelihood of all interactions together (Kiefer and Wolfowitz 1956;
+Stephens 2017).
 """
 
 from __future__ import annotations

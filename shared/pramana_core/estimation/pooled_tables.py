@@ -66,7 +66,7 @@ class PooledIndependence(Independence):
 
     @cached_property
     def _whitened(self) -> Tensor:
-        """W with W'W the inverse of R R', in the directions with an error."""
+        """W with W'W the inverse of R R', restricted to directions with a nonzero error."""
         if not self.difference.size:
             return np.zeros((0, 0))
         vectors, scales, _ = np.linalg.svd(self.root, full_matrices=False)

@@ -114,8 +114,8 @@ def _sums(
 class WeighingPass:
     """A pass that adds weights of records, and their squares, over the cells of some columns.
 
-    Weights are products of `factors`. They are counted in whole grains and finer grains, so that
-    all sums are exact.
+    Weights are products of `factors`. Each weight is rounded to an integer multiple of a unit, the
+    grain, and its remainder to an integer multiple of a finer grain. All sums are thus exact.
     """
 
     columns: tuple[str, ...]

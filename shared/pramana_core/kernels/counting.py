@@ -87,7 +87,7 @@ def processors() -> int:
 
 
 class _Outside(Exception):
-    """A code outside its column's size."""
+    """A code outside its column's range."""
 
     def __init__(self, column: int, code: int):
         super().__init__()

@@ -125,7 +125,9 @@ class Supports(Protocol):
         """Return the estimated counts of n itemsets, given as ascending item indices (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the counts of rules from itemsets; flags, (n, k), mark the antecedents' items."""
+        """Return the counts of rules from itemsets. `antecedents`, (n, k), flags the items of each
+        antecedent.
+        """
 
 
 class Marginals(Protocol):

@@ -48,8 +48,8 @@ class Subpopulation:
     def table(self, variables: Sequence[str]) -> Subtable:
         """Return the counts over other variables.
 
-        Raises UnknownVariable. OptionError: no variable is named, or one is given or named twice.
-        LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
+        Raises UnknownVariable. OptionError: no variable is named, one is named twice, or one is
+        in `given`. LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
         """
         if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
             raise OptionError(

@@ -85,7 +85,7 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return the `products` of each linear function with each cell, shaped as `weights`."""
+        """Return the `products` of each function with each cell, in the shape of `weights`."""
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:

@@ -195,8 +195,8 @@ def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categor
 
 
 def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
-    """Return the estimated shares of the m cells between m + 1 edges. For each condition, `starts`
-    has its first cell, `ends` the first cell after it, and `weights` its record count."""
+    """Return the estimated shares of the m cells between m + 1 edges. Condition i covers the cells
+    from `starts[i]` up to but not including `ends[i]`, and `weights[i]` records satisfy it."""
     widths = np.diff(edges)
     even: Floats = widths / widths.sum()
     shares = even

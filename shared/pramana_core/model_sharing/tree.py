@@ -122,8 +122,9 @@ class SharedTree:
     """A decision tree with a schema; it is a `GlobalModel`.
 
     Raises ModelError: a split uses an attribute or a category that the schema lacks, its parts do
-    not exactly cover its node, or a leaf has a different number of classes. LimitExceeded: the tree
-    has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
+    not exactly cover its node, or a leaf has a different number of classes than the schema.
+    LimitExceeded: the tree has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`
+    leaves.
     """
 
     kind: ClassVar = "tree"

@@ -86,8 +86,8 @@ def picture(
 ) -> bytes:
     """Return a figure with a width and height in inches, as `png` or `svg` of matplotlib.
 
-    `draw` draws on the figure. `salt` makes the ids in the figure unique. `how` has arguments of
-    `savefig`.
+    `draw` draws on the figure. `salt` makes the ids in the figure unique. `how` holds further
+    arguments for `savefig`.
     """
     from matplotlib.figure import Figure
 

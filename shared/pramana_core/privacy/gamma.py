@@ -126,7 +126,7 @@ Part = Transition | Blend
 
 
 def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
-    """Return the weight, times 2^32, and the channel of each part that reports distinguish.
+    """Return each part's weight, times 2^32, and channel. A report reveals the part that made it.
 
     Choices of the same variables are one part, except that reports of subsets are a part of their
     own. In a coordinated channel every choice is a part, because the coin reveals the choice.

@@ -212,7 +212,7 @@ def k_anonymity(channel: Transition, threshold: float = 0.0) -> KAnonymity:
     counts, divergences = zip(*found, strict=True)
     if min(counts) == 0:
         raise OptionError(
-            f"After some report no category has a posterior above {threshold}.",
+            f"For at least one report, no category has a posterior above {threshold}.",
             where="threshold",
             remedy="Lower the threshold: it must be below the largest posterior of each report.",
         )

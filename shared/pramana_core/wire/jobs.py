@@ -74,8 +74,8 @@ class WithOptions(Message, Generic[OptionsT]):
 def options_from(
     options: type[Any], **as_messages: Any
 ) -> Callable[[type[MessageT]], type[MessageT]]:
-    """Return a decorator that adds the description of `options` and their missing fields to a
-    message.
+    """Return a decorator that adds the description and the fields of `options` to a message class.
+    Fields that the class already has remain.
 
     `as_messages` has the types of the options whose limits are tighter in messages.
     """

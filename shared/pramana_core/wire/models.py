@@ -76,13 +76,13 @@ class LinkMessage(Message):
 
 
 class LackOfFitMessage(Message):
-    """A test whether the reports contradict the pooled tables that supplied counts.
+    """A test of whether the reports contradict the pooled tables that supplied counts.
 
     Interactions of at most `order` of the `variables` are tested against interactions of one
-    variable more. `statistic` is the ratio of the reports' deviation to its expectation under the
-    model; `degrees_of_freedom` times `statistic` is near a chi-square. `statistic`,
-    `degrees_of_freedom` and `p_value` are null if no test is possible; `reason` says why. `warning`
-    is a sentence if the reports do not fit.
+    more variable. `statistic` is the ratio of the reports' deviation to its expectation under the
+    model; `degrees_of_freedom` times `statistic` is approximately chi-square distributed.
+    `statistic`, `degrees_of_freedom` and `p_value` are null if no test is possible; `reason` says
+    why. `warning` is a sentence if the reports do not fit.
     """
 
     variables: list[str]
@@ -122,7 +122,7 @@ class WorthMessage(Message):
         return None if worth is None else cls.model_validate(asdict(worth))
 
     def to_worth(self) -> Worth:
-        """Return the assessment of the model."""
+        """Return the message's assessment: its verdict, figures and assumptions."""
         figures = tuple(Figure(**figure.model_dump()) for figure in self.figures)
         return Worth(self.verdict, figures, self.supposes)
 

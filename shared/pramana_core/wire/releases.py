@@ -248,7 +248,7 @@ class SameReleases(Message):
 
     @property
     def told(self) -> str:
-        """Return a sentence on the equal records and their consequence."""
+        """Return a sentence on the equal records or trees, and on what follows from this."""
         equal = f"{self.same:,} of {self.of:,} records are" if self.of else "the trees are"
         return (
             f"Owners {' and '.join(self.owners)} sent the same release: {equal} equal. Its people"

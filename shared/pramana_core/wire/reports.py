@@ -88,8 +88,8 @@ class SingleReport(Message):
 
 
 class ReportBatch(Message):
-    """Reports by the plan with this digest, one row each: a code for each variable, in the plan's
-    order. The same `batch` with the same rows counts once, however often it is sent."""
+    """Reports made under the plan with this digest, one row each: a code for each variable, in the
+    plan's order. The same `batch` with the same rows counts once, however often it is sent."""
 
     batch: BatchId
     plan_digest: Sha256

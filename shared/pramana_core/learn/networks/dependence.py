@@ -32,7 +32,8 @@ _FLAT = 0.05
 class Coefficients:
     """Estimated coefficients as a vector, for tests of the hypothesis that all of them are 0.
 
-    `covariance` is against the population, so each variance is at least 1 / `records`.
+    `covariance` is that of their errors relative to the population's coefficients, so each variance
+    is at least 1 / `records`.
     """
 
     values: Tensor
@@ -93,7 +94,7 @@ class Dependence:
     Attributes:
         matrix: the coefficients, with a row for each function of the first variable and a column
             for each of the second.
-        covariance: the covariance of the coefficients in row order, against the population.
+        covariance: that of the coefficients' errors relative to the population, in row order.
         records: N.
         kept: the factor for the coefficients that shrinks them to independence (James and Stein).
         information: the mutual information of the shrunk table, in nats.

@@ -35,7 +35,9 @@ class Judge(Protocol):
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing parent `old` by `new`, or None if no table compares them."""
+        """Return the gain of replacing parent `old` by `new`, or None if one of the two links
+        cannot be tested.
+        """
 
     def better(self, first: Parents, second: Parents) -> float:
         """Return the gain of the first structure over the second in nats; -inf if unknown."""

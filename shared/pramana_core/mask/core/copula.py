@@ -83,9 +83,6 @@ def conditional(
 ) -> tuple[Floats, Floats]:
     """Return the prediction of X's latent normal variables from S, n x q, and a q x q root of the
     residual covariance. Eigenvalues of S's correlations below `smallest` count as 0.
-
-    The second result is a root of the residual covariance. Eigenvalues of the correlations of S
-    below `smallest` count as 0.
     """
     p = scored.told.shape[1]
     between = correlations[:p, p:]
