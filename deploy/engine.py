@@ -27,11 +27,11 @@ cd root && mount --bind . . && cd "$PWD"
 mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev
 mount -t tmpfs run run
 umount sys/fs/cgroup/unified 2>/dev/null || true
-mkdir -p mnt work && mount --bind .. work
+mkdir -p mnt files && mount --bind .. files
 pivot_root . mnt && umount -l mnt && ip link set lo up
-cd /work/source && exec python3 -u deploy/engine.py inside"""
-DOCKERD = "dockerd --data-root /work/engine --exec-root /run/engine --cgroup-parent rehearsal"
-WHEELS = "python3 -m http.server -d /work/wheels 8099"
+cd /files/source && exec python3 -u deploy/engine.py inside"""
+DOCKERD = "dockerd --data-root /files/engine --exec-root /run/engine --cgroup-parent rehearsal"
+WHEELS = "python3 -m http.server -d /files/wheels 8099"
 
 
 def run(*words: object, check: bool = True, **more: Any) -> str:
@@ -70,7 +70,7 @@ def prepare() -> None:
 
 def serve() -> None:
     """Start the engine, and a server of the wheels for its builds; both end with this process."""
-    with (log := Path("/work/engine.log")).open("w") as file:
+    with (log := Path("/files/engine.log")).open("w") as file:
         both = [
             subprocess.Popen(line.split(), stdout=file, stderr=file) for line in (DOCKERD, WHEELS)
         ]

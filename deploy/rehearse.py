@@ -115,7 +115,7 @@ def build() -> None:
     step("build from a clone under umask 077")
     for file, name in (("python.tar", "debian:minimal"), ("services.tar", "caddy:2")):
         if not run("docker", "images", "-q", name):
-            run("docker", "import", f"/work/{file}", name)
+            run("docker", "import", f"/files/{file}", name)
     stand_ins = Path("deploy/stand-ins.Dockerfile").read_text()
     for target, name in (("python", "python:3.13-slim"), ("postgres", "postgres:17")):
         run("docker", "build", "-qt", name, "--target", target, "-", input=stand_ins)
@@ -153,8 +153,8 @@ def demonstrate() -> tuple[str, Any]:
     """Run the commands of README.md, and kill containers during jobs; return token and model."""
     step("demonstrate")
     compose("up", "--build", "--exit-code-from", "analyst", "analyst")
-    compose("cp", "analyst:/results/result.json", "/work/")
-    assert json.loads(Path("/work/result.json").read_text())["records"] == 20_000
+    compose("cp", "analyst:/results/result.json", "/files/")
+    assert json.loads(Path("/files/result.json").read_text())["records"] == 20_000
     start("miner", *AGENTS)
     miner("miner-service", "study", "create", "heart", "--owners", "a,b")
     assert json.loads(miner("cat", "heart-a.invitation"))["miner"] == "http://miner:8000"
@@ -193,8 +193,8 @@ def restore(token: str, model: Any) -> None:
     compose("stop")
     assert {state(name, "{{.State.ExitCode}}") for name in ("miner", *AGENTS)} == {"0\n"}
     start("miner")
-    miner("miner-service", "backup", "/work/backup")
-    compose("cp", "miner:/work/backup", "/work/")
+    miner("miner-service", "backup", "/files/backup")
+    compose("cp", "miner:/files/backup", "/files/")
     compose("rm", "-sf", "miner")
     once = ("run", "--rm", "--no-deps", "-T", "miner")
     compose(*once, "python", "-c", OTHER_SCHEMA)
@@ -202,7 +202,7 @@ def restore(token: str, model: Any) -> None:
     refused = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (refused.returncode, "error (" in refused.stderr) == (4, True), refused
     run("docker", "volume", "rm", "pramana_miner")
-    compose(*once, "miner-service", "restore", "/work/backup")
+    compose(*once, "miner-service", "restore", "/files/backup")
     start("miner")
     assert learn(token) == model
 
@@ -248,10 +248,10 @@ def keep_in_postgresql(token: str, model: Any) -> None:
     """Restore into a PostgreSQL with two workers, and kill each container during a job."""
     FILES[:] = ["deploy/compose.postgres.yml"]
     Path("deploy/database.password").write_text("p %@:/'\"\\ w\n")
-    run("chown", "-R", "10001", "deploy/database.password", "/work/backup")
+    run("chown", "-R", "10001", "deploy/database.password", "/files/backup")
     compose("down", "--volumes")
     start("database")
-    once = ("run", "--rm", "--no-deps", "-T", "-v", "/work/backup:/backup:ro", "miner")
+    once = ("run", "--rm", "--no-deps", "-T", "-v", "/files/backup:/backup:ro", "miner")
     compose(*once, "miner-service", "restore", "/backup")
     compose("up", "-d", "--scale", "worker=2")
     well("miner")

@@ -191,8 +191,8 @@ class LevelMessage(Message):
     """The count of a group of categories, of a category, or of the small categories of a group.
 
     `level` is 1 for the outermost groups; `within` is the enclosing group. Small categories of a
-    group form one row, `n others`; their counts are at most 1.96 standard errors against the
-    population.
+    group form one row, `n others`: those whose counts are too small to differ from zero in a
+    test of all categories together. The errors of that row include the effect of this choice.
     """
 
     level: int

@@ -303,19 +303,12 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
     assert without_seconds(other) != without_seconds(first)
 
 
+DESIGNED = ("decision-tree", "--target", "v1", "--design", "auto", "--runs", "1", "--table")
+
+
 @pytest.mark.slow
 def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
-    command = (
-        "decision-tree",
-        "--target",
-        "v1",
-        "--design",
-        "auto",
-        "--table",
-        str(table),
-        "--runs",
-        "1",
-    )
+    command = (*DESIGNED, str(table))
     command += ("--records", "3000")
     setting = simulated(*command, "--central-epsilon", "1.5")["setting"]
     assert 1.4 < setting["central_epsilon"] <= 1.5
@@ -332,17 +325,7 @@ def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
 
 @pytest.mark.slow
 def test_a_central_epsilon_of_too_few_records_is_refused_before_a_run(table: Path):
-    command = (
-        "decision-tree",
-        "--target",
-        "v1",
-        "--design",
-        "auto",
-        "--table",
-        str(table),
-        "--runs",
-        "1",
-    )
+    command = (*DESIGNED, str(table))
     few = CliRunner().invoke(app, ["simulate", *command, "--central-epsilon", "0.3"])
     assert isinstance(few.exception, EstimationError), few.output
     assert (few.exception.where, few.exception.exit_code) == ("--central-epsilon", 6)
