@@ -28,6 +28,7 @@ __all__ = ["world"]
 pytestmark = pytest.mark.slow
 
 EPSILON = math.log(3)
+COMPOSED = "composed_epsilon"
 
 
 @dataclass
@@ -168,6 +169,7 @@ def test_a_new_draw_key_draws_everything_anew_and_its_loss_is_added(study: Study
     key = study.state("north") / "keys" / "draw.key"
     old = key.read_text()
     key.rename(study.world.root / "stolen.key")
+    study.owner("north", "publish", "--yes", refused="key-file")
     study.owner("north", "keys", "create")
     assert key.read_text() != old
     study.owner("north", "new-epoch", "--yes")
@@ -189,29 +191,23 @@ def test_an_owner_that_lost_the_linkage_secret_gets_it_from_another(study: Study
 
 
 def test_under_a_new_linkage_secret_only_a_new_study_goes_on_and_its_loss_is_added(study: Study):
-    copy = study.world.root / "new.key"
-    for name in ("north", "south"):
-        (study.state(name) / "keys" / "linkage.key").unlink()
-    study.owner("north", "keys", "create", "--linkage")
-    study.owner("north", "keys", "export", "linkage", str(copy))
-    study.owner("south", "keys", "import", "linkage", str(copy))
-    for name in ("north", "south"):
-        study.owner(name, "publish", "--yes", refused="linkage-differs")
-    # What was published before can be learned from, as long as nobody removes it.
-    assert study.learn("north_ill", "south_ill") is not None
+    copy, options = str(study.world.root / "new.key"), ("--new-linkage", "--linkage")
     study.operator("study", "create", "oslo", "--owners", "north,south", "--people", "same")
-    for name in ("north", "south"):
+    for name, option in zip(("north", "south"), options, strict=True):
         site = study.world.root / name / "site.toml"
         site.write_text(site.read_text().replace('study = "asia"', 'study = "oslo"'))
-        study.owner(name, "join", study.invitation(name, "oslo"))
+        (study.state(name) / "keys" / "linkage.key").unlink()
+        study.owner(name, "join", study.invitation(name, "oslo"), option, copy)
         study.owner(name, "publish", "--yes", refused="plan-conflict")
         study.publish(name, "--accept-added-loss")
-        (column,) = json.loads(study.owner(name, "ledger", "--json").out)[
-            "composed_epsilon"
-        ].values()
+        (column,) = json.loads(study.owner(name, "ledger", "--json").out)[COMPOSED].values()
         assert column == pytest.approx(2 * EPSILON, rel=1e-6)
     # The miner states each study alone: only the owners' ledgers have the sum.
     assert study.epsilon("oslo") == study.epsilon() == pytest.approx(2 * EPSILON, rel=1e-6)
+    # In the old study jobs go on, and nothing more is published.
+    assert study.learn("north_ill", "south_ill") is not None
+    site.write_text(site.read_text().replace('study = "oslo"', 'study = "asia"'))
+    study.owner("south", "publish", "--yes", refused="linkage-differs")
 
 
 # Machines ---------------------------------------------------------------------------------------
@@ -246,7 +242,7 @@ def test_releases_that_a_restored_miner_lacks_are_sent_again_to_the_same_bytes(s
         assert study.publish("south")["already"]
         assert study.epsilon() == pytest.approx(2 * EPSILON, rel=1e-6)
     ledger = json.loads(study.owner("north", "ledger", "--json").out)
-    assert ledger["composed_epsilon"]["ill"] == pytest.approx(EPSILON, rel=1e-6)
+    assert ledger[COMPOSED]["ill"] == pytest.approx(EPSILON, rel=1e-6)
 
 
 def test_owners_publish_the_same_bytes_to_a_miner_that_was_lost_without_a_backup(study: Study):
@@ -263,7 +259,7 @@ def test_owners_publish_the_same_bytes_to_a_miner_that_was_lost_without_a_backup
             study.owner(name, "join", study.invitation(name))
             assert not study.publish(name)["already"]
             ledger = json.loads(study.owner(name, "ledger", "--json").out)
-            assert ledger["composed_epsilon"]["ill"] == pytest.approx(EPSILON, rel=1e-6)
+            assert ledger[COMPOSED]["ill"] == pytest.approx(EPSILON, rel=1e-6)
         assert [study.releases(name)[0]["digest"] for name in ("north", "south")] == before
 
 
@@ -283,6 +279,7 @@ def test_others_go_on_without_an_owner_that_leaves(study: Study, kept: bool):
     assert study.status(token) == 401
     (release,) = study.releases("north")
     assert release["state"] == ("sealed" if kept else "withdrawn")
+    assert (study.data / "columns" / f"{release['id']}.arrow").exists() is kept
     assert (study.learn("north_ill") is not None) is kept
     # What was learned stays, what was told counts for ever, and the others publish on.
     assert study.model(model["id"]) == model
