@@ -233,7 +233,7 @@ def analyst(
         miner=address, study=name, name=analyst, token=issued.token, expires=issued.expires
     )
     write_secret(access_file, access.model_dump_json(indent=2))
-    say(f"{_token_words(issued)}, is in {access_file}")
+    say(where_it_is(_token_words(issued), issued.token, access_file))
     say(f"Give this file only to the analyst, who runs: pramana study --access {access_file} show")
 
 
@@ -273,7 +273,7 @@ def _issue(services: Services, study: str, holder: str, role: str, replace: bool
 
 
 def _token_words(issued: TokenIssued) -> str:
-    until = "" if issued.expires is None else f", valid until {issued.expires:%Y-%m-%d}"
+    until = "" if issued.expires is None else f" (valid until {issued.expires:%Y-%m-%d})"
     return f"The token of {issued.role} {issued.name} in study {issued.study}{until}"
 
 
