@@ -126,6 +126,18 @@ docs: $(STAMP) ## the site with guides and reference, in site/ (read it with any
 notebooks: $(STAMP) ## execute docs/notebooks/*.py again and store them with their outputs
 	$(BIN)/python -m docs.notebooks.execute
 
+.PHONY: dist
+dist: $(STAMP) ## the wheel and the sources of the last commit in dist/, the same bytes from every checkout (needs git and GNU tar)
+	rm -rf build/dist dist && mkdir -p build/dist/source build/dist/again
+	umask 022 && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && \
+	git archive HEAD | tar -x --no-same-permissions -C build/dist/source && \
+	$(BIN)/python -m build --no-isolation --outdir dist build/dist/source >build/dist/log && \
+	tar -xzf dist/*.tar.gz -C build/dist/again && rm dist/*.tar.gz && cd build/dist/again && for name in *; do \
+		tar -c --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --numeric-owner $$name | \
+			gzip -n9 >../../../dist/$$name.tar.gz || exit 1; \
+	done
+	cd dist && sha256sum *
+
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
 	@for set in "--extra dev -o requirements.lock" "--extra all -o requirements-runtime.lock"; do \
@@ -137,4 +149,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-floors .venv-bench bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-floors .venv-bench bench-out demo-out build dist site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
