@@ -168,9 +168,11 @@ def init(
     _show(proposed)
     if part is not None:
         print_written(part)
-    step = "check" if site == SITE else f"check --site {site}"
+    option = "" if site == SITE else f" --site {site}"
+    steps = ["check", *([] if invitation is None else [f"join {invitation}"])]
+    commands = ", then ".join(f"`owner-agent {step}{option}`" for step in steps)
     console().print(
-        f"Wrote {site}, which is private. Review it, then run `owner-agent {step}`.",
+        f"Wrote {site}, which is private. Review it, then run {commands}.",
         markup=False,
         soft_wrap=True,
     )
