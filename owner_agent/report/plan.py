@@ -174,7 +174,7 @@ _CENTRAL = (
 
 def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     def named(row: Row) -> str:
-        return row["name"] + ("" if row["sensitive"] else " (public)")
+        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}"
 
     def block(row: Row) -> str:
         return "" if row["block"] == row["name"] else short(row["block"], 16)
