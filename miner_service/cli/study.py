@@ -201,7 +201,10 @@ def _invite(services: Services, study: str, files: dict[str, Path], url: str) ->
         until = f"{made.expires:%Y-%m-%d %H:%M}"
         say(f"{owner}'s invitation is in {file}; it works once, until {until} UTC.")
     if files:
-        say("Give each file only to its owner, who runs: owner-agent join FILE")
+        say(
+            "Give each file only to its owner, who runs: owner-agent init TABLE --invitation FILE,"
+            " then owner-agent join FILE"
+        )
 
 
 @on_store()
