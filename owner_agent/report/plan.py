@@ -33,8 +33,8 @@ from pramana_core.privacy import (
     DELTA,
     PRIOR,
     Amplification,
+    ShuffledReport,
     gamma_within_groups,
-    record_loss,
 )
 from pramana_core.progress import Progress, StagedProgress, unwatched
 from pramana_core.report.numbers import bound, count, percent
@@ -354,7 +354,7 @@ def central_of(site: Site, now: PreparedRecords, delta: float = DELTA) -> Centra
         return CentralMessage(
             unstated="public columns distinguish records; the privacy page of the study has it."
         )
-    return CentralMessage.of(record_loss(now.plan.plan), now.records, delta)
+    return CentralMessage.of(ShuffledReport.of(now.plan.plan), now.records, delta)
 
 
 def require_accepted(

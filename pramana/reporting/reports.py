@@ -36,6 +36,7 @@ from pramana_core.privacy import (
     DELTA,
     PRIOR,
     Amplification,
+    ShuffledReport,
     central_loss,
     record_loss,
     smallest_group,
@@ -65,6 +66,7 @@ class Reports:
         pseudonyms: N pseudonyms of 128 bits, ascending; None if absent.
         draws: the draws of each block; None if unknown (see `pm.accountant`).
         study: the study of the reports; None if unknown.
+        joined: whether the blocks are of several releases.
 
     Raises PlanError, TableError, EmptyTable.
 
@@ -86,6 +88,7 @@ class Reports:
     pseudonyms: Pseudonyms | None = None
     draws: tuple[BlockDraw, ...] | None = None
     study: str | None = None
+    joined: bool = False
 
     def __post_init__(self) -> None:
         require_plan(self.plan)
@@ -211,12 +214,15 @@ class Reports:
         """Return the central epsilon at `delta`, against anyone who cannot link reports to people.
 
         The bound covers these reports alone. It assumes that pseudonyms are secret, and hides a
-        record among all records with the same unchanged values. Raises OptionError.
+        record among all records with the same unchanged values. Joined reports have a larger bound,
+        unless they are of one study plan, because later plans may depend on earlier reports. Raises
+        OptionError.
         """
         require_limit(delta, InnerShare, "delta")
         public = [self.codes[name] for name in public_names(self.plan)]
         records = smallest_group(public) if public else len(self)
-        return central_loss(self.amplification, records, delta).epsilon
+        report = ShuffledReport.of(self.plan, adaptive=self.joined)
+        return central_loss(report, records, delta).epsilon
 
     def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return the disclosure of each variable, one row each.

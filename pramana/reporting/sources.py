@@ -272,4 +272,5 @@ def _side_by_side(reports: Sequence[Reports], chosen: Sequence[Rows | None]) -> 
         None if known is None else known[rows],
         None if drawn is None else tuple(drawn),
         next(iter({one.study for one, _ in present if one.study is not None}), None),
+        joined=len(present) > 1 or first.joined,
     )

@@ -21,7 +21,7 @@ from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.environment import Environment
-from pramana_core.privacy import Amplification, central_loss
+from pramana_core.privacy import Amplification, ShuffledReport, central_loss
 from pramana_core.terminal import run
 from tests.miner_service.crew import crew_of
 from tests.miner_service.masking import masked
@@ -265,8 +265,8 @@ def test_a_plan_states_its_central_bound_at_the_delta_of_the_study(world: World)
     world.owner("north", 3, AGE)
     told = json.loads(world.call("north", "plan", "--json").out)
     assert told["central"]["delta"] == 1e-5
-    local = Amplification(told["together"]["epsilon"])
-    assert told["central"]["epsilon"] == central_loss(local, 40, 1e-5).epsilon
+    report = ShuffledReport(Amplification(told["together"]["epsilon"]))
+    assert told["central"]["epsilon"] == central_loss(report, 40, 1e-5).epsilon
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def _(channel: Product) -> float:
 @gamma.register
 def _(channel: Sampled) -> float:
     # Thousands of choices share one or two channels.
-    return max(map(gamma, {part for _, part in parts_of(channel)}))
+    return max(map(gamma, {part for _, _, part in parts_of(channel)}))
 
 
 @singledispatch
@@ -125,8 +125,8 @@ class Blend:
 Part = Transition | Blend
 
 
-def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
-    """Return each part's weight, times 2^32, and channel. A report reveals the part that made it.
+def parts_of(channel: Sampled) -> list[tuple[tuple[int, ...], int, Part]]:
+    """Return each part's axes, weight, times 2^32, and channel. A report reveals its part.
 
     Choices of the same variables are one part, except that reports of subsets are a part of their
     own. In a coordinated channel every choice is a part, because the coin reveals the choice.
@@ -138,6 +138,7 @@ def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
         groups.setdefault(key, []).append(choice)
     return [
         (
+            group[0].axes,
             sum(choice.weight for choice in group),
             group[0].channel
             if all(choice.channel == group[0].channel for choice in group)

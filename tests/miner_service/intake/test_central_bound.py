@@ -12,7 +12,7 @@ import pytest
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import DELTA, Amplification, central_loss
+from pramana_core.privacy import DELTA, ShuffledReport, central_loss
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.intake.test_single_reports import ROWS, Setting
 from tests.miner_service.masking import masked
@@ -23,7 +23,7 @@ GAMMA = 3.0
 
 
 def bound(gamma, records):
-    return central_loss(Amplification.of_gamma(gamma), records).epsilon
+    return central_loss(ShuffledReport.of_gamma(gamma), records).epsilon
 
 
 def block(name, gamma):
