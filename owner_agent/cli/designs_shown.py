@@ -66,8 +66,8 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
     apart = amplification.gamma ** len(plan.owners)
     console.print(
         f"Study plan {plan.digest[:12]}... of {len(plan.owners)} owners: gamma"
-        f" {amplification.gamma:.4g} for a record over all owners. With separate plans, the gammas"
-        f" would multiply to {apart:,.0f}.",
+        f" {amplification.written_gamma} for a record over all owners. With separate plans, the"
+        f" gammas would multiply to {apart:,.0f}.",
         markup=False,
     )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)

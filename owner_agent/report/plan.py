@@ -139,6 +139,9 @@ def _summary(
             f" cannot attribute reports among {count(central.records)} equivalent records"
         )
         facts.append(Fact(bound(central.epsilon), caption))
+        if central.known_set is not None:
+            caption = "the same, if the attacker knows which set of variables the record reports"
+            facts.append(Fact(bound(central.known_set), caption))
     if isinstance(study, StudyForecast):
         facts.append(study.fact)
     if known := [row["half_width"] for row in variables if row["half_width"] is not None]:

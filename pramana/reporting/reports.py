@@ -78,7 +78,7 @@ class Reports:
         ...     people, pm.plan(domain, p=0.2), pm.Keys.for_experiments(1), record_id=people.index
         ... )
         >>> reports
-        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.769)
         >>> len(reports), round(reports.epsilon, 2)
         (4526, 5.77)
     """
@@ -139,7 +139,7 @@ class Reports:
             >>> import pramana as pm
             >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
             >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
-            Reports(3 records of sex; whole record: gamma 9, epsilon 2.197)
+            Reports(3 records of sex; whole record: gamma 9, epsilon 2.198)
         """
         codes = read_labels(require_plan(plan), frame, "frame")
         _warn_of_misfits(codes, plan)

@@ -181,7 +181,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         ...     for seed, names in ((1, ["department"]), (2, ["sex", "admitted"]))
         ... ]
         >>> pm.join(*parts)
-        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.769)
     """
     require_limit(how, How, "how")
     if len(reports) < 2:

@@ -8,6 +8,7 @@ order (the simpler first, then by name) and document it.
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context
 from typing import Final
 
 import numpy as np
@@ -119,3 +120,11 @@ def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     """Return whether a value is at least a bound, or ties with it; False for NaN."""
     known = not (np.isnan(value) or np.isnan(bound))
     return known and not exceeds(bound, value, scale=scale, tie=tie)
+
+
+def rounded_up(bound: float) -> str:
+    """Return an upper bound as text of four significant digits that is not below it, up to a tie.
+
+    Every gamma and epsilon that states a loss is written like this.
+    """
+    return f"{float(Context(4, ROUND_CEILING).create_decimal(bound * (1 - TIE))):.4g}"

@@ -29,6 +29,7 @@ from pramana_core.channels import (
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 
 
 @singledispatch
@@ -223,15 +224,15 @@ class Amplification:
 
     @property
     def written_gamma(self) -> str:
-        """Gamma with four digits; `>1e308` if it is finite but too large for a float."""
+        """Gamma, rounded up to four digits; `>1e308` if it is finite but too large for a float."""
         if math.isfinite(self.gamma):
-            return f"{self.gamma:.4g}"
+            return rounded_up(self.gamma)
         return ">1e308" if math.isfinite(self.epsilon) else "∞"
 
     @property
     def told(self) -> str:
         """Gamma and epsilon as text."""
-        epsilon = f"{self.epsilon:.4g}" if math.isfinite(self.epsilon) else "∞"
+        epsilon = rounded_up(self.epsilon) if math.isfinite(self.epsilon) else "∞"
         return f"gamma {self.written_gamma}, epsilon {epsilon}"
 
     def grown(self, prior: float) -> float:

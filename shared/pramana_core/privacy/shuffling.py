@@ -141,10 +141,9 @@ class ShuffledReport:
             LimitExceeded: see `gamma`.
         """
         if isinstance(released, Plan):
-            loss = record_loss(released)
             channels = [block.channel for block in released.blocks]
             noisy = [cls.of(c) for c in channels if not (c.is_identity or c.withheld)]
-            return cls.together(noisy, adaptive=adaptive) if noisy else cls(loss)
+            return cls.together(noisy, adaptive=adaptive) if noisy else cls(record_loss(released))
         amplification = Amplification.of(released)
         if not isinstance(released, Sampled):
             variation = total_variation(released)

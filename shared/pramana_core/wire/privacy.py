@@ -20,6 +20,7 @@ from pramana_core.privacy import (
     central_loss,
     known_set_loss,
 )
+from pramana_core.ties import rounded_up
 from pramana_core.wire.base import (
     MAX_RECORDS,
     MAX_VARIABLES,
@@ -98,9 +99,14 @@ class CentralMessage(Message):
         """The bound as text, or the reason why it is missing."""
         if self.epsilon is None:
             return f"no central bound: {self.unstated}"
+        known = (
+            ""
+            if self.known_set is None
+            else f"; {rounded_up(self.known_set)} against readers who know the record's set"
+        )
         return (
-            f"central epsilon {self.epsilon:.4g} at delta {self.delta:g}"
-            f" ({self.records:,} records alike)"
+            f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"
+            f" ({self.records:,} records alike{known})"
         )
 
 

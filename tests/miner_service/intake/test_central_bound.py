@@ -13,6 +13,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import DELTA, ShuffledReport, central_loss
+from pramana_core.ties import rounded_up
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.intake.test_single_reports import ROWS, Setting
 from tests.miner_service.masking import masked
@@ -79,10 +80,10 @@ def test_it_stands_beside_the_local_bound_on_pages(miner, study, release):
     north.publish("s", release("r1", range(2_000), ill=GAMMA))
     browser = Browser(miner)
     browser.sign_in(analyst.token)
-    words = f"<dd>{central(analyst)['epsilon']:.4g}</dd>"
+    words = f"<dd>{rounded_up(central(analyst)['epsilon'])}</dd>"
     for part in ("", "/privacy"):
         page = browser.get(f"/pages/studies/s{part}").text
-        assert f"<dd>{math.log(GAMMA):.4g}</dd>" in page
+        assert f"<dd>{rounded_up(math.log(GAMMA))}</dd>" in page
         assert words in page
     north.publish("s", masked(range(2_000)))
     page = html.unescape(browser.get("/pages/studies/s/privacy").text)

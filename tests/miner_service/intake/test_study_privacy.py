@@ -13,6 +13,7 @@ from miner_service.cli.main import app
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.channels import PlanMessage
 
 
@@ -215,7 +216,7 @@ def test_a_central_bound_above_the_budget_is_a_warning(miner, release):
     told = north.get("/v1/studies/asia/privacy")
     assert told["central"]["epsilon"] > 0.5
     (warning,) = (one for one in told["warnings"] if "central" in one)
-    assert f"{told['central']['epsilon']:.4g}" in warning
+    assert f"{rounded_up(told['central']['epsilon'])}" in warning
 
 
 @pytest.mark.parametrize(
