@@ -102,7 +102,7 @@ class CentralMessage(Message):
         known = (
             ""
             if self.known_set is None
-            else f"; {rounded_up(self.known_set)} against readers who know the record's set"
+            else f"; {rounded_up(self.known_set)} for readers who know which variables it reports"
         )
         return (
             f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"

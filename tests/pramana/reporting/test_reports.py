@@ -76,9 +76,8 @@ def test_the_central_bound_is_of_the_records_that_agree_in_what_is_unchanged():
     plan = pm.plan(pm.Domain.of(ill=["no", "yes"]), p=0.25)
     labels = ["no", "yes"] * 1_000
     alone = Reports.from_frame({"ill": labels}, plan)
-    assert (
-        alone.central_epsilon() == central_loss(ShuffledReport(alone.amplification), 2_000).epsilon
-    )
+    report = ShuffledReport(alone.amplification)
+    assert alone.central_epsilon() == central_loss(report, 2_000).epsilon
     assert alone.central_epsilon(1e-12) > alone.central_epsilon()
     east = Plan((*plan.blocks, *Plan.unrandomized(pm.Domain.of(east=["no", "yes"])).blocks))
     beside = Reports.from_frame({"ill": labels, "east": ["no"] * 1_700 + ["yes"] * 300}, east)
