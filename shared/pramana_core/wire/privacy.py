@@ -99,15 +99,11 @@ class CentralMessage(Message):
         """The bound as text, or the reason why it is missing."""
         if self.epsilon is None:
             return f"no central bound: {self.unstated}"
-        known = (
-            ""
-            if self.known_set is None
-            else f"; {rounded_up(self.known_set)} for readers who know which variables it reports"
-        )
-        return (
-            f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"
-            f" ({self.records:,} records alike{known})"
-        )
+        stated = f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"
+        if self.known_set is None:
+            return f"{stated} ({self.records:,} records alike)"
+        known = f"{rounded_up(self.known_set)} if a reader knows which variables a record reports"
+        return f"{stated} ({self.records:,} records alike; {known})"
 
 
 class ExtremesMessage(Message):

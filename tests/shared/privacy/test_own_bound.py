@@ -113,16 +113,18 @@ def test_half_of_the_total_variation_is_no_bound(name: str):
 @pytest.mark.parametrize(
     ("channel", "epsilon"),
     [
-        (Symmetric.from_gamma(64, 19.0), 0.1324),
-        (Symmetric.from_gamma(256, 19.0), 0.0710),
-        (SubsetSelection.from_gamma(256, 19.0), 0.1913),
-        (Symmetric.from_gamma(10_000, 19.0), 0.0129),
-        (SubsetSelection.from_gamma(10_000, 19.0), 0.1926),
+        (BINARY, "0.2753"),
+        (Symmetric.from_gamma(64, 19.0), "0.1324"),
+        (Symmetric.from_gamma(256, 19.0), "0.07096"),
+        (SubsetSelection.from_gamma(256, 19.0), "0.1913"),
+        (Symmetric.from_gamma(10_000, 19.0), "0.01284"),
+        (SubsetSelection.from_gamma(10_000, 19.0), "0.1926"),
     ],
 )
-def test_many_categories_lose_less_than_the_worst_mechanism(channel: Transition, epsilon: float):
+def test_many_categories_lose_less_than_the_worst_mechanism(channel: Transition, epsilon: str):
     found = CentralMessage.of(ShuffledReport.of(Plan((block(channel, "a"),))), 10_000)
-    assert found.epsilon == pytest.approx(epsilon, abs=1e-4)
+    assert found.epsilon is not None
+    assert f"central epsilon {epsilon} at delta 1e-08 (10,000 records alike)" == found.description
     assert found.known_set is None
 
 
@@ -180,7 +182,6 @@ def test_the_rarest_set_and_the_most_revealing_count():
     joint = ShuffledReport.together([report, report, ShuffledReport.of(weak)])
     assert joint.set_weights == pytest.approx((0.1, 0.1))
     losses = [known_set_loss(one, 50_000) for one in (report, joint)]
-    assert all(losses)
     assert losses[0].epsilon < losses[1].epsilon
     assert known_set_loss(ShuffledReport.of(weak), 50_000) is None
 
