@@ -22,6 +22,8 @@ FITTED_TIE: Final = 1e-5
 """The tolerance for results of an iteration, which are exact only to its stopping tolerance."""
 _ROUNDING: Final = 1e-3
 """Numbers that differ by at most this share of a tie always have the same level."""
+_GRID_ERROR: Final = 1e-7
+"""The relative excess of a bound that printed numbers drop."""
 
 
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
@@ -123,8 +125,10 @@ def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
 
 
 def rounded_up(bound: float) -> str:
-    """Return an upper bound as text of four significant digits that is not below it, up to a tie.
+    """Return a bound on a loss as text, rounded up to four significant digits.
 
-    Every gamma and epsilon that states a loss is written like this.
+    An excess of less than 1e-7 of the bound is dropped: the multiples of 2^-32 that make a gamma of
+    36 can give 36.0000002.
     """
-    return f"{float(Context(4, ROUND_CEILING).create_decimal(bound * (1 - TIE))):.4g}"
+    up = Context(4, ROUND_CEILING).create_decimal(bound * (1 - _GRID_ERROR))
+    return f"{float(up):.4g}"
