@@ -16,7 +16,7 @@ from miner_service.cli.handing_over import (
 )
 from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
-from pramana_core.errors import OptionError
+from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.terminal import console, print_json
 from pramana_core.ties import rounded_up
 
@@ -403,7 +403,11 @@ def budget(
     delta: DeltaOption = None,
     records: RecordsOption = None,
 ) -> None:
-    """Change a study's budget; an omitted option means no limit. Releases are unaffected."""
+    """Change a study's budget; an omitted option means no limit.
+
+    The new budget must cover everything that was released. Later releases must fit it.
+    """
+    from miner_service.intake.study_privacy import require_budget_covers
     from miner_service.store.people import find_study
     from pramana_core.wire.privacy import BUDGET, StudyCreate
 
@@ -418,6 +422,7 @@ def budget(
         row = find_study(session, name)
         for limit in BUDGET:
             setattr(row, limit, getattr(body, limit))
+        require_budget_covers(session, row)
     say(f"Study {name} was changed{_budget_words(body) or '; it has no budget'}.")
 
 
@@ -428,6 +433,7 @@ def people(
     people: Annotated[str, typer.Argument(help="`same`, `different` or `overlapping`.")],
 ) -> None:
     """Correct whether a study's owners have the same people; owners see the new value."""
+    from miner_service.intake.study_privacy import require_budget_covers
     from miner_service.store.people import find_study
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
@@ -436,6 +442,11 @@ def people(
     with noted(services, "change_people", name, 200), services.database.write() as session:
         find_study(session, name).people = body.people
     say(f"Study {name} was changed; its owners {holding(body.people)}.")
+    try:  # a correction is stored even if the true losses exceed the budget
+        with services.database.read() as session:
+            require_budget_covers(session, find_study(session, name))
+    except BudgetExceeded as error:
+        say(f"warning: {error}")
 
 
 @on_store(files=True)
