@@ -365,7 +365,7 @@ CENTRAL_OPTIONS = ("--central-epsilon", "5", "--records", "20")
         (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20"),
         (None, CENTRAL_OPTIONS, "r2", "'b'"),
         (4, CENTRAL_OPTIONS, None, ""),
-        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3873"), None, ""),
+        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3863"), None, ""),
     ],
 )
 def test_a_budget_must_cover_what_was_released(miner, release, change, last, words, first, number):
