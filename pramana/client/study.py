@@ -229,13 +229,14 @@ class Study:
         Args:
             variables: one name, or a list of them.
             records: see `run`.
-            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`.
+            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`;
+                None for the groups that the variable's owner states, if any; {} for no groups.
             estimator: see `run`.
             order: see `run`.
 
         Returns:
-            the job; `model` is a frame in the form of `EstimatedCounts.table` or, with `groups`, of
-            `EstimatedCounts.levels`.
+            the job; `model` is a frame in the form of `EstimatedCounts.table` or, if there are
+            groups, of `EstimatedCounts.levels`.
 
         Raises as `run`.
         """

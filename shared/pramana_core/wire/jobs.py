@@ -167,7 +167,8 @@ class ContingencyTableSpec(CountsSpec):
     """Estimate the count of records with each combination of categories of some variables.
 
     For a table of one variable, `groups` has the categories, or the inner groups, of each group, as
-    in `{"north": {"coast": ["A"], "hills": ["B", "C"]}, "south": ["D"]}`. The model then also has
+    in `{"north": {"coast": ["A"], "hills": ["B", "C"]}, "south": ["D"]}`. The default is the groups
+    that the variable's owner states, if any; `{}` means none. With groups, the model also has
     `levels`: the counts of groups and categories, with small categories in one row.
     """
 

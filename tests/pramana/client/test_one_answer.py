@@ -138,7 +138,7 @@ def test_the_same_question_is_the_same_job_by_every_way(world, kind, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "groups",
-    [{**GROUPS, "none": []}, {"": ["1st"]}, {"guests": ["1st", "2nd"]}, {"all": 3}, {}],
+    [{**GROUPS, "none": []}, {"": ["1st"]}, {"guests": ["1st", "2nd"]}, {"all": 3}],
     ids=str,
 )
 def test_wrong_groups_are_refused_alike_by_every_way(world, groups, monkeypatch, capsys, tmp_path):
