@@ -49,6 +49,23 @@ def test_the_miner_is_told_which_draws_are_the_same(bench, table_text, site_text
     assert [a == b for a, b in zip(first, renamed, strict=True)] == [False, False, True]
 
 
+def test_stated_groups_are_sent_and_change_nothing_else(bench, site_text):
+    """Groups that are stated later are sent by another `publish`, without a release or a draw."""
+    listed = 'categories = ["north", "south", "east"]'
+    published(bench)
+    before = bench.miner.sealed()[0]["manifest"]
+    ledger = _states(bench)
+    for stated in ({"all": ["north", "south", "east"]}, {"a": ["north"], "b": ["south", "east"]}):
+        words = ", ".join(f"{name} = {json.dumps(own)}" for name, own in stated.items())
+        bench.write(site_text.replace(listed, f"{listed}\ngroups = {{ {words} }}"))
+        published(bench)
+        (sealed,) = bench.miner.sealed()
+        assert list(sealed["manifest"].groups.values()) == [stated]
+        bare = sealed["manifest"].model_copy(update={"groups": None})
+        assert (bare, before.groups) == (before, None)
+        assert _states(bench) == ledger
+
+
 def _renamed(text, prefix):
     return text.replace("PATIENT", prefix)
 
