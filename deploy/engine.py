@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "praman
 SERVICES = "caddy,postgresql-17"
 SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
 PYTHON = "python3,python3-venv,ca-certificates"
-ENGINE = "docker.io,docker-cli,docker-compose,docker-buildx,iptables,openssl,procps"
+ENGINE = "docker.io,docker-cli,docker-compose,docker-buildx,iproute2,iptables,openssl,procps"
 PACKAGES = {"root": f"{PYTHON},{ENGINE}", "python.tar": PYTHON, "services.tar": SERVICES}
 ENTER = """set -e
 cd root && mount --bind . . && cd "$PWD"
@@ -31,6 +32,7 @@ mkdir -p mnt files && mount --bind .. files
 pivot_root . mnt && umount -l mnt && ip link set lo up
 cd /files/source && exec python3 -u deploy/engine.py inside"""
 DOCKERD = "dockerd --data-root /files/engine --exec-root /run/engine --cgroup-parent rehearsal"
+BEGAN = time.monotonic()
 WHEELS = "python3 -m http.server -d /files/wheels 8099"
 
 
@@ -41,18 +43,27 @@ def run(*words: object, check: bool = True, **more: Any) -> str:
     return done.stdout
 
 
+def step(name: str) -> None:
+    print(f"{time.monotonic() - BEGAN:6.0f} s  {name}")
+
+
 def prepare() -> None:
     """Make the file systems, the wheels and the clone."""
     KEPT.mkdir(parents=True, exist_ok=True)
     debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
     addresses = run("apt-get", "indextargets", "--format", "$(REPO_URI)", *debian).split()
     mirror = next(address for address in addresses if "security" not in address)
-    for place, packages in PACKAGES.items():
+
+    def make(place: str) -> None:
         if not (KEPT / place).exists():
             run("rm", "-rf", part := KEPT / f"part-{place}")
-            wanted = ("--variant=minbase", f"--include={packages}")
+            wanted = ("--variant=minbase", f"--include={PACKAGES[place]}")
             run("mmdebstrap", "--quiet", *wanted, SUITE, part, mirror)
             part.rename(KEPT / place)
+        step(f"{place} is there")
+
+    with ThreadPoolExecutor() as pool:  # they wait for packages most of the time
+        list(pool.map(make, PACKAGES))
     # The engine's Python, on this machine's network and with this machine's settings of pip.
     root = KEPT / "root"
     (loader,) = root.glob("lib64/ld-linux-*.so.*")
@@ -89,15 +100,14 @@ def main() -> None:
     elif os.geteuid() != 0 or absent:
         print(f"{script} is skipped: it needs root, and {', '.join(absent) or 'its rights'}.")
     else:
-        began = time.monotonic()
         prepare()
-        print(f"{time.monotonic() - began:6.0f} s  packages, wheels and clone are there")
+        step("wheels and clone are there")
         own = ("unshare", "-nmpf", "--kill-child", "--propagation", "private")
         inside = (*own, "sh", "-c", f"{ENTER} {script}")
         ended = subprocess.run(inside, cwd=KEPT, check=False).returncode
         for folder in Path("/sys/fs/cgroup").glob("**/rehearsal"):
             run("find", folder, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";", check=False)
-        print(f"{time.monotonic() - began:6.0f} s  {'failed' if ended else 'done'}")
+        step("failed" if ended else "done")
         sys.exit(ended)
 
 
