@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana_core.alike import did_you_mean
-from pramana_core.errors import OptionError
+from pramana_core.alike import did_you_mean, first_few
+from pramana_core.errors import OptionError, PramanaError
 from pramana_core.terminal import console, print_json
 from pramana_core.text_files import read_text
 
@@ -167,7 +167,8 @@ def kinds_command(
         return
     for name, one in found.items():
         _say(f"{name}: required" if one["needed"] else f"{name} = {json_text.dumps(one['value'])}")
-    about = " ".join((message.__doc__ or "").replace("`", "").split())
+    words = (message.__doc__ or "").replace("`", "").replace("Args:", "Options:")
+    about = " ".join(words.split())
     _say(f"\n{about}")
 
 
@@ -216,7 +217,16 @@ def run_command(
     if records is not None:
         given["records"] = records
     counts: dict[str, Any] = {name: given.pop(name) for name in COUNTED if name in given}
-    spec = spec_of({"kind": kind, **given})
+    try:
+        spec = spec_of({"kind": kind, **given})
+    except OptionError as error:
+        if error.where in {"target", "variables"} - given.keys():
+            with suppress(PramanaError), _study(context) as study:
+                reported = sorted(
+                    {name for names in study.releases()["variables"] for name in names}
+                )
+                error.remedy = f"The study's variables are {first_few(reported, 12)}."
+        raise
     if out is not None:
         _require_absent(out)
     with _study(context) as study:
