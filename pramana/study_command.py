@@ -512,14 +512,24 @@ def _watched(
     written = None if out is None else _write_new(out, study.fetch(str(model)))
     if json:
         return
-    _say(made.head(_SHOWN).to_string(index=False) if hasattr(made, "to_string") else repr(made))
+    if hasattr(made, "to_string"):
+        _say(made.head(_SHOWN).to_string(index=False, float_format="{:.1f}".format))
+        _say(_INTERVAL)
+    else:
+        _say(repr(made))
     if job.worth:
         _say("\n".join(filter(None, [job.worth.words, job.worth.supposes])))
     for warning in job.warnings:
         _say(f"warning: {warning}")
-    step = written or f"Next: pramana study fetch {model}"
+    page = f"{study.url}/pages/models/{model}"
+    step = written or f"Its page is {page}. Next: pramana study fetch {model}"
     _say(f"Job {job.id} learned model {model}. {step}")
 
+
+_INTERVAL = (
+    "`count` is the estimate before any projection, with its 95 % interval from `low` to `high`."
+    " The interval is cut to the possible counts, so a count below 0 lies outside it."
+)
 
 _SHOWN = 40
 """The largest number of cells printed of a table."""

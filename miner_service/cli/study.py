@@ -16,7 +16,7 @@ from miner_service.cli.handing_over import (
 )
 from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
-from pramana_core.errors import OptionError
+from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def analyst(
         miner=address, study=name, name=analyst, token=issued.token, expires=issued.expires
     )
     write_secret(access_file, access.model_dump_json(indent=2))
-    say(f"{_token_words(issued)}, is in {access_file}")
+    say(where_it_is(_token_words(issued), issued.token, access_file))
     say(f"Give this file only to the analyst, who runs: pramana study --access {access_file} show")
 
 
@@ -276,7 +276,7 @@ def _issue(services: Services, study: str, holder: str, role: str, replace: bool
 
 
 def _token_words(issued: TokenIssued) -> str:
-    until = "" if issued.expires is None else f", valid until {issued.expires:%Y-%m-%d}"
+    until = "" if issued.expires is None else f" (valid until {issued.expires:%Y-%m-%d})"
     return f"The token of {issued.role} {issued.name} in study {issued.study}{until}"
 
 
@@ -402,7 +402,11 @@ def budget(
     delta: DeltaOption = None,
     records: RecordsOption = None,
 ) -> None:
-    """Change a study's budget; an omitted option means no limit. Releases are unaffected."""
+    """Change a study's budget; an omitted option means no limit.
+
+    The new budget must cover everything that was released. Later releases must fit it.
+    """
+    from miner_service.intake.study_privacy import require_budget_covers
     from miner_service.store.people import find_study
     from pramana_core.wire.privacy import BUDGET, StudyCreate
 
@@ -417,6 +421,7 @@ def budget(
         row = find_study(session, name)
         for limit in BUDGET:
             setattr(row, limit, getattr(body, limit))
+        require_budget_covers(session, row)
     say(f"Study {name} was changed{_budget_words(body) or '; it has no budget'}.")
 
 
@@ -427,6 +432,7 @@ def people(
     people: Annotated[str, typer.Argument(help="`same`, `different` or `overlapping`.")],
 ) -> None:
     """Correct whether a study's owners have the same people; owners see the new value."""
+    from miner_service.intake.study_privacy import require_budget_covers
     from miner_service.store.people import find_study
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
@@ -435,6 +441,11 @@ def people(
     with noted(services, "change_people", name, 200), services.database.write() as session:
         find_study(session, name).people = body.people
     say(f"Study {name} was changed; its owners {holding(body.people)}.")
+    try:  # a correction is stored even if the true losses exceed the budget
+        with services.database.read() as session:
+            require_budget_covers(session, find_study(session, name))
+    except BudgetExceeded as error:
+        say(f"warning: {error}")
 
 
 @on_store(files=True)
