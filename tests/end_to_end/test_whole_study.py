@@ -20,6 +20,7 @@ import pytest
 
 import pramana as pm
 from miner_service.http.app import create_app
+from miner_service.http.server import exclusive
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
@@ -118,7 +119,8 @@ def world(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[World]:
     """A miner without studies."""
-    app = create_app(Settings(tmp_path / "miner-data"), crew=crew_of())
+    with exclusive(tmp_path / "miner-data"):
+        app = create_app(Settings(tmp_path / "miner-data"), crew=crew_of())
     with TestClient(app, raise_server_exceptions=False) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, app.state.services.now()).text
