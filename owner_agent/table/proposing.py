@@ -260,6 +260,10 @@ def _propose_variable(
             return ProposedVariable(name, cuts=cuts, missing=missing, rare=rare)
         return "no round cuts divide its numbers into large enough groups"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
+        if numeric and len(words) > 1:
+            return (
+                f"its cells are numbers and {first_few(map(repr, words))}: keep one of these words"
+            )
         if odd := _odd_cells(column):
             return odd
         contains = f": it contains {codes}" if codes else ""
