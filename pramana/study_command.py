@@ -222,9 +222,7 @@ def run_command(
     except OptionError as error:
         if error.where in {"target", "variables"} - given.keys():
             with suppress(PramanaError), _study(context) as study:
-                reported = sorted(
-                    {name for names in study.releases()["variables"] for name in names}
-                )
+                reported = sorted({*study.releases()["variables"].explode().dropna()})
                 error.remedy = f"The study's variables are {first_few(reported, 12)}."
         raise
     if out is not None:

@@ -178,11 +178,8 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
 
     first = {row["block"]: row["name"] for row in reversed(variables)}
 
-    def block(row: Row) -> str:
-        return "" if row["block"] == row["name"] else short(row["block"], 16)
-
     def channel(row: Row) -> str:
-        return row["channel"] if first[row["block"]] == row["name"] else '"'
+        return str(row["channel"]) if first[row["block"]] == row["name"] else '"'
 
     def gamma(row: Row) -> str:
         grouped = row["gamma"] is None and row["gamma_within_groups"] is not None
@@ -193,7 +190,6 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     alone = f"block alone\n{percent(PRIOR)} grows\nat most to"
     columns = (
         Column("variable", named, number=False),
-        Column("block", block, number=False, brief=False),
         Column("channel", channel, number=False),
         Column("gamma", gamma, brief=False),
         Column("epsilon", lambda row: bound(row["epsilon"]), brief=False),
@@ -213,10 +209,10 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     more = (
         "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
         " its logarithm; ∞ means that some report excludes a true value, – that a figure cannot be"
-        " computed. Variables of a block have the block's gamma, which bounds their joint"
-        " disclosure. Public columns are released unchanged; no bound covers what they reveal about"
-        " a sensitive variable. The interval is for the least accurate proportion, whatever the"
-        " true shares."
+        " computed. Variables of a block (\" in the column `channel`) have the block's gamma, which"
+        " bounds their joint disclosure. Public columns are released unchanged; no bound covers"
+        " what they reveal about a sensitive variable. The interval is for the least accurate"
+        " proportion, whatever the true shares."
     )
     table = Table(columns, variables, quiet=lambda row: not row["sensitive"])
     notes = [more, *_without_interval(variables)]

@@ -205,7 +205,7 @@ class Site(BaseModel):
     @property
     def miner(self) -> MinerSection:
         """The miner's address and study. Raises ConfigError without the section."""
-        return _required(self.file.miner, "miner", _MINER)
+        return _required(self.file.miner, "miner", "with url and study, or run owner-agent join")
 
     @property
     def tls_files(self) -> TlsFiles:
@@ -230,8 +230,6 @@ class Site(BaseModel):
         """
         return _required(self.file.peer, "peer", "with the study and the known peers")
 
-
-_MINER = 'with url = "..." and study = "...", or accept an invitation with `owner-agent join`'
 
 SectionT = TypeVar("SectionT")
 
