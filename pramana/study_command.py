@@ -224,6 +224,8 @@ def run_command(
             with suppress(PramanaError), _study(context) as study:
                 reported = sorted({*study.releases()["variables"].explode().dropna()})
                 error.remedy = f"The study's variables are {first_few(reported, 12)}."
+        elif any(one.partition("=")[0] == error.where for one in settings or []):
+            error.add_note(f"option: --set {error.where}=...")
         raise
     if out is not None:
         _require_absent(out)
