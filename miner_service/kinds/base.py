@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -138,13 +137,8 @@ def copies_in_words(alignment: Alignment) -> str:
     return "".join(f" {one.told}" for one in alignment.same)
 
 
-def read_document(message: Any) -> str:
-    """Return a model's document as JSON text, for functions that read models."""
-    return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
-
-
 def write_document(message: Any) -> str:
-    """Return a model's document as indented JSON, for a file."""
+    """Return a model's document as JSON text."""
     return write_json(message.document)
 
 

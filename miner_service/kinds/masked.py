@@ -17,7 +17,6 @@ from miner_service.kinds.base import (
     PreparedJob,
     ReleaseContent,
     copies_in_words,
-    read_document,
     render,
     require_one_owner,
     write_document,
@@ -68,7 +67,7 @@ class TablesJob(PreparedJob):
 
 
 def _model(message: RegressionMessage) -> RegressionModel:
-    return DOCUMENT.read(read_document(message))
+    return DOCUMENT.read(write_document(message))
 
 
 def _page(message: RegressionMessage) -> str:

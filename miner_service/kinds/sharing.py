@@ -15,7 +15,6 @@ from miner_service.kinds.base import (
     JobResult,
     PreparedJob,
     ReleaseContent,
-    read_document,
     render,
     write_document,
 )
@@ -145,7 +144,7 @@ def _worth(compared: Sequence[UsedTreeMessage]) -> Worth:
 
 
 def _model(message: ModelSharingMessage) -> GlobalModel:
-    return read_model_json(read_document(message))
+    return read_model_json(write_document(message))
 
 
 def _draw(message: ModelSharingMessage) -> str:

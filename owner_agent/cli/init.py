@@ -63,8 +63,8 @@ def init(
     table: Annotated[
         str,
         typer.Argument(
-            help="The table: CSV, Parquet, a workbook (.xlsx, .ods), or the address of a database"
-            " (postgresql://USER@HOST/NAME, sqlite:///FILE) with --query."
+            help="The table: CSV, Parquet, FOLDER/*.parquet, a workbook (.xlsx, .ods), or the"
+            " address of a database (postgresql://USER@HOST/NAME, sqlite:///FILE) with --query."
         ),
     ],
     owner: Annotated[

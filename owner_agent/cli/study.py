@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from owner_agent.cli.options import SITE, SiteOption, environment_of
 from owner_agent.healthcheck import PORT, require_healthy
-from pramana_core.errors import ConfigError, OptionError, Unauthenticated
+from pramana_core.errors import ConfigError, OptionError, Refused, Unauthenticated
 from pramana_core.terminal import at_terminal, console, report_error
 
 if TYPE_CHECKING:
@@ -169,10 +168,16 @@ def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
-    with suppress(Unauthenticated):
-        if not again:
+    if not again:
+        try:
             with now.miner() as miner:  # uses the stored token
                 miner.study(study)
+        except Unauthenticated:
+            pass
+        except Refused as error:  # a token that ended is replaced by an invitation
+            if error.status != Unauthenticated.http_status or secret is None:
+                raise
+        else:
             now.say(f"This site has joined study {study} as {now.site.owner}.")
             return
     if secret is None:

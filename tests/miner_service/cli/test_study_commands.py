@@ -67,7 +67,7 @@ def plan(tmp_path):
 
 def test_a_study_is_opened_and_gets_invitations_plan_and_access(miner, study, plan):
     said = study("create", "nursery", "--owners", "south,north", "--people", "same")
-    assert "the custodian of north, south: join" in said
+    assert "the custodian of north, south: describe the table" in said
     assert "the operator or custodian: design" in said
     for owner in ("south", "north"):
         file = study.folder / f"nursery-{owner}.invitation"
