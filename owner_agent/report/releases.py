@@ -66,6 +66,7 @@ class LedgerSummary:
                 "variables: epsilon",
                 lambda row: ", ".join(f"{v['name']}: {loss_of(v)}" for v in row["variables"]),
                 number=False,
+                brief=False,
             ),
         )
         losses = (

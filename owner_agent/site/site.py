@@ -210,7 +210,7 @@ class Site(BaseModel):
     @property
     def miner(self) -> MinerSection:
         """The miner's address and study. Raises ConfigError without the section."""
-        return _required(self.file.miner, "miner", 'with url = "..." and study = "..."')
+        return _required(self.file.miner, "miner", "with url and study, or run owner-agent join")
 
     @property
     def tls_files(self) -> TlsFiles:

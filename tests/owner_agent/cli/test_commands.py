@@ -85,7 +85,8 @@ def test_publish_and_ledger(bench, command):
     assert json.loads(command(*words, "--json").out)["already"] is True
     shown = command("ledger")
     assert max(len(line) for line in shown.out.splitlines()) <= 100
-    for text in ("sealed", "2031-05-06", "smokes", "2.015"):
+    # The name, which `withdraw` takes, is never broken.
+    for text in (name, "sealed", "2031-05-06", "smokes", "2.015"):
         assert text in shown.out
     data = json.loads(command("ledger", "--json").out)
     assert data["composed_epsilon"]["smokes"] == pytest.approx(math.log(7.5))
