@@ -29,8 +29,8 @@ from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
 from pramana_core.wire.study_plans import StudyPlanMessage
 
-_SLACK = 1 + 1e-9
-"""Relative tolerance of budgets, as in `study_privacy`."""
+SLACK = 1 + 1e-9
+"""Relative tolerance of budgets, because epsilons are logarithms of rounded numbers."""
 
 
 def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
@@ -147,7 +147,7 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
 
 def require_within(limit: float | None, plan: StudyPlan) -> None:
     """Check a plan against a study's budget for a record. Raises BudgetExceeded."""
-    if limit is not None and plan.amplification.epsilon > limit * _SLACK:
+    if limit is not None and plan.amplification.epsilon > limit * SLACK:
         raise BudgetExceeded(
             f"The study plan costs epsilon {plan.amplification.epsilon:.4g} per record; the"
             f" study's budget per record is {limit:.4g}.",

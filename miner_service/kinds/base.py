@@ -128,7 +128,7 @@ def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment
             + copies_in_words(alignment),
             where=", ".join(twice),
             remedy="Rename the variable at all owners but one. If the owners have different people,"
-            ' set `"records": "any"`.',
+            ' set the option records to "any".',
         )
 
 

@@ -160,8 +160,9 @@ def show_next_step(
         sentence = (
             "To use the plan, add --write-study-plan FILE; owners fetch it with `owner-agent join`."
             if study_plan is None
-            else f"Wrote {study_plan}. Next, on the miner's machine: miner-service study create"
-            f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"
+            else f"Wrote {study_plan}. Next, on the miner's machine: `miner-service study plan set"
+            f" STUDY {study_plan}` (for a new study, first: `miner-service study create STUDY"
+            f" --owners {owners} --people same`)"
         )
     elif applied:
         sentence = "The plan is in the site file. Next: owner-agent plan, then publish."

@@ -174,8 +174,10 @@ _CENTRAL = (
 
 def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     def named(row: Row) -> str:
-        place = f"\nin {short(row['block'], 16)}" if row["block"] != row["name"] else ""
-        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}{place}"
+        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}"
+
+    def block(row: Row) -> str:
+        return "" if row["block"] == row["name"] else short(row["block"], 16)
 
     def gamma(row: Row) -> str:
         grouped = row["gamma"] is None and row["gamma_within_groups"] is not None
@@ -186,23 +188,24 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     alone = f"block alone:\n{percent(PRIOR)} grows\nat most to"
     columns = (
         Column("variable", named, number=False),
+        Column("block", block, number=False),
         Column("channel", lambda row: row["channel"], number=False),
         Column("gamma", gamma),
-        Column("epsilon", lambda row: bound(row["epsilon"])),
+        Column("epsilon", lambda row: bound(row["epsilon"]), brief=False),
         Column(
             alone,
             lambda row: percent(row["rho_2"]),
             high=lambda row: row["sensitive"] and row["rho_2"] >= HIGH,
         ),
-        Column("best guess right\nbefore → after", _guess),
+        Column("best guess right\nbefore → after", _guess, brief=False),
         Column("95 %\ninterval", lambda row: _interval(row["half_width"])),
     )
     meaning = (
         "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
-        " its logarithm; ∞ means that some report excludes a true value. Each bound is for the "
-        "report of the variable's own block. If variables depend on each other, other blocks "
-        "reveal more about the variable. The bound on all sensitive variables, above, includes "
-        "this disclosure."
+        " its logarithm; ∞ means that some report excludes a true value, – that a figure cannot be"
+        " computed. Each bound is for the report of the variable's own block. If variables depend"
+        " on each other, other blocks reveal more about the variable. The bound on all sensitive "
+        "variables, above, includes this disclosure."
     )
     more = (
         "Variables of a block have the block's gamma, which bounds their joint disclosure. Public"
@@ -256,7 +259,8 @@ def _shares(row: Row, variables: Sequence[Row], records: int) -> str:
 
 
 def _guess(row: Row) -> str:
-    return f"{percent(row['guess_blind'])} → {percent(row['guess_expected'])}"
+    before, after = row["guess_blind"], row["guess_expected"]
+    return "–" if before is None else f"{percent(before)} → {percent(after)}"
 
 
 def _interval(half_width: float | None) -> str:

@@ -157,6 +157,17 @@ def with_points(cells: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(cells, _COMMA, r"\1.\2")
 
 
+def first_line(source: TableSource, records: int) -> int | None:
+    """Return the line of the first record, or None unless each record is one line of a CSV file."""
+    if source.database or source.is_parquet or source.is_sheet:
+        return None
+    with opened(source.path) as file:
+        lines = len(file.read().splitlines())
+    # A record has one line or more, so with this count none has two and no line is blank.
+    line = 2 + CsvFormat.of(source).declared
+    return line if lines == records + line - 1 else None
+
+
 def fault(source: TableSource, reason: str = "") -> TableError:
     """Return an error for the first fault of a CSV file, or for the `reason` if none is found."""
     try:

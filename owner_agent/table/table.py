@@ -1,7 +1,7 @@
 """Reading the needed columns of a table as text, by the rules of `pramana_core.cells`.
 
-Only an empty cell is missing; `NA` and `?` are ordinary text. Rows are counted from 1, without the
-header. No error message quotes a cell.
+Only an empty cell is missing; `NA` and `?` are ordinary text. Records are counted from 1, without
+the header. No error message quotes a cell.
 """
 
 from __future__ import annotations
@@ -133,8 +133,9 @@ def read_chunks(
 
 
 def years(cells: pa.Array) -> pa.Array:
-    """Return the cells with each date replaced by its year."""
-    return pc.replace_substring_regex(cells, DATE, r"\1\2\3")
+    """Return the cells with each date replaced by its year, or emptied if the year is 0."""
+    read = pc.replace_substring_regex(cells, DATE, r"\1\2\3")
+    return pc.replace_substring_regex(read, "^0000$", "")  # 00.00.0000 means that no date is known
 
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:

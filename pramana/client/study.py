@@ -21,7 +21,7 @@ from pramana.client.standing import Alignment, Disclosure, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.sentences import joined
+from pramana.frames.sentences import joined, listed
 from pramana.frames.tables import names_of, shown
 from pramana.model_sharing.combined_trees import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
@@ -168,10 +168,10 @@ class Study:
         except NotFound:
             found = None
         if found is None or found.study != self.name:
-            known = self.models()["id"]
+            known = list(self.models()["id"])
             raise NotFound(
                 f"Study {self.name!r} has no model {model!r} that this token may see"
-                f"{did_you_mean([model], known)}; models() lists them.",
+                f"{did_you_mean([model], known)}; it has {listed(known) or 'none'}.",
                 where="model",
             )
         return self._line.fetch(model_path(model) + ("" if form == "json" else f"/{quote(form)}"))
@@ -252,10 +252,10 @@ class Study:
         except NotFound:
             found = None
         if found is None or found.study != self.name:
-            known = self.jobs()["id"]
+            known = list(self.jobs()["id"])
             raise NotFound(
                 f"Study {self.name!r} has no job {job!r} that this token may"
-                f" see{did_you_mean([job], known)}; jobs() lists them.",
+                f" see{did_you_mean([job], known)}; it has {listed(known) or 'none'}.",
                 where="job",
             )
         if found.spec.kind == "contingency-table":

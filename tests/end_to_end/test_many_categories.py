@@ -55,7 +55,9 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
             assert cells[label]["interval"][0] > 0
         outer = [row for row in model["levels"] if row["level"] == 1]
         assert sum(row["count"] for row in outer) == pytest.approx(RECORDS)
-        assert len(model["levels"]) < len(labels) / 4  # small categories are pooled
+        assert len(model["levels"]) < len(labels) / 4
+        pooled = [row for row in model["levels"] if row["pooled"]]
+        assert sum(row["categories"] for row in pooled) > len(labels) / 2
         for row, group in zip(outer, groups.values(), strict=True):
             assert abs(row["count"] - np.isin(true, group).sum()) < 5 * row["se_records"]
 

@@ -43,14 +43,16 @@ class LevelCounts:
     """Estimated counts of a group, a category, or several small categories of a group.
 
     `level` is 1 for the outermost groups; `within` is the enclosing group; `categories` is the
-    number of categories. The errors and the interval from `low` to `high` are as in a table's
-    frame.
+    number of categories. `pooled` marks a row of small categories; its label, such as `3 others`,
+    may also be the name of a category. The errors and the interval from `low` to `high` are as in a
+    table's frame.
     """
 
     level: int
     within: str
     category: str
     categories: int
+    pooled: bool
     count: float
     low: float
     high: float
@@ -63,7 +65,7 @@ def levels_of(
 ) -> list[LevelCounts]:
     """Return the counts at all levels: each group, followed by its contents.
 
-    Two or more small categories of a group become one row, `n others`. A category is small if its
+    Two or more small categories of a group become one pooled row. A category is small if its
     count c is at most z standard errors s, where z is the normal quantile of 1 - (1 - `level`) / n
     for n categories and `level` is the confidence of the intervals. Some categories are in the row
     only because their noise is low, so the row's count is too low on average. The errors and both
@@ -92,7 +94,9 @@ def levels_of(
     errors = [np.sqrt(noise) + more, np.sqrt(error) + more]
     numbers = [counts, table.records * low, table.records * high, *errors]
     return [
-        LevelCounts(row.depth, row.within, row.label, len(row.codes), *map(float, found))
+        LevelCounts(
+            row.depth, row.within, row.label, len(row.codes), row.pooled, *map(float, found)
+        )
         for row, found in zip(rows, np.transpose(numbers), strict=True)
     ]
 

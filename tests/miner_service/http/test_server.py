@@ -13,18 +13,16 @@ from contextlib import closing
 
 import httpx
 import pytest
-from sqlalchemy import select
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app, first_token
 from miner_service.http.server import bind, exclusive
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
-from miner_service.store.database import HEAD
-from miner_service.store.schema import Base, StudyRow
+from miner_service.store.schema import Base
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
-from pramana_core.errors import Conflict, OptionError, SchemaUnsupported, StoreCorrupt
+from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
 
@@ -203,58 +201,6 @@ def test_a_token_that_could_not_be_stored_leaves_no_file(tmp_path, monkeypatch):
     assert TOKEN.fullmatch(file.read_text().strip())
 
 
-@pytest.mark.parametrize("later", ["5", str(int(HEAD) + 1), "x"])
-def test_a_database_of_another_version_is_left_alone(tmp_path, later):
-    path = tmp_path / "miner.sqlite"
-    SqliteStore(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num=?", [later])
-        connection.commit()
-        before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(SchemaUnsupported) as raised:
-        SqliteStore(path)
-    assert raised.value.where == str(path)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(later,)]
-
-
-def of_schema_11(path):
-    """Make a database of schema 11 with a study; return the columns of this version's tables."""
-    SqliteStore(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        made = columns_of(connection)
-        for column in ("max_central_epsilon", "central_delta", "central_records"):
-            connection.execute(f"ALTER TABLE studies DROP COLUMN {column}")
-        connection.execute(
-            "INSERT INTO studies (name, title, created, people) VALUES"
-            " ('heart', 'Heart', '2026-11-28 00:00:00.000000', 'same')"
-        )
-        connection.execute("UPDATE alembic_version SET version_num='11'")
-        connection.execute("PRAGMA user_version=11")
-        connection.commit()
-    return made
-
-
-def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(tmp_path):
-    path = tmp_path / "miner.sqlite"
-    made = of_schema_11(path)
-    with closing(SqliteStore(path)) as store, store.read() as session:
-        (study,) = session.scalars(select(StudyRow))
-        assert (study.name, study.max_central_epsilon, study.central_delta) == ("heart", None, 1e-8)
-    with closing(sqlite3.connect(path)) as connection:
-        assert columns_of(connection) == made
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(HEAD,)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (int(HEAD),)
-    SqliteStore(path).close()
-
-
-def columns_of(connection):
-    """Return the columns of studies, by name: type and whether they may be null."""
-    found = connection.execute("PRAGMA table_info(studies)").fetchall()
-    return {name: (kind, required) for _, name, kind, required, *_ in found}
-
-
 def test_tables_that_are_not_a_miners_are_left_alone(tmp_path):
     with closing(sqlite3.connect(tmp_path / "miner.sqlite")) as connection:
         connection.execute("CREATE TABLE payroll (id INTEGER)")
@@ -272,31 +218,3 @@ def test_small_answers_go_at_once(tmp_path):
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["doctor"],
-        ["check"],
-        ["backup", "copy"],
-        ["study", "list"],
-        ["monitor-token", "prometheus"],
-        ["worker"],
-    ],
-)
-def test_only_the_service_upgrades_or_creates_a_store(tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    data = tmp_path / "data"
-    data.mkdir(mode=0o700)
-    of_schema_11(data / "miner.sqlite")
-    before = (data / "miner.sqlite").read_bytes()
-    result = CliRunner().invoke(app, [*words, "--data", str(data)])
-    if words == ["doctor"]:
-        assert "schema 11" in result.output
-    else:
-        assert isinstance(result.exception, SchemaUnsupported)
-    assert (data / "miner.sqlite").read_bytes() == before
-    result = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "other")])
-    assert result.exit_code
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]

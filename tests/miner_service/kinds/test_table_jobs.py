@@ -48,6 +48,7 @@ def test_a_table_of_groups_adds_up_at_every_level(survey):
     assert [*rows] == [
         (1, "all"), (2, "young"), (3, young), (2, "older"), *((3, age) for age in older)
     ]  # fmt: skip
+    assert not any(row["pooled"] for row in model["levels"])
     assert rows[1, "all"]["count"] == pytest.approx(model["records"])
     assert rows[1, "all"]["se_records"] == pytest.approx(0, abs=1e-3)
     both = sum(by_age[age]["count"] for age in older)

@@ -188,6 +188,13 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
     ),
     "tokens end": (_later(days=360), "tokens", "unauthenticated"),
     "plan over the budget": (_over_budget, "budgets", "budget-exceeded"),
+    "release over the budget": (
+        lambda one: one.change(
+            update(StudyRow).values(max_central_epsilon=9, central_records=10**6)
+        ),
+        "budgets",
+        "budget-exceeded",
+    ),
     "service away": (
         lambda one: one.set_web(public_url="http://127.0.0.1:9"), "service", "not-ready",
     ),

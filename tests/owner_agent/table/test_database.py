@@ -156,6 +156,7 @@ def test_a_missing_column_and_a_table_that_is_not_there(bench):
         with pytest.raises(TableError) as raised:
             read_table(site.table, ["smokes"])
         assert "SECRET" not in str(raised.value)
+        assert "PGPASSWORD" not in str(raised.value)
     with sqlite3.connect(bench.folder / "hospital.db") as connection:
         assert connection.execute("select count(*) from patients").fetchone() == (60,)
 
