@@ -151,6 +151,10 @@ def test_what_cannot_be_backed_up(bench, tmp_path, passphrase, command):
         backups.back_up(tmp_path / "nowhere", tmp_path / "b", PASSPHRASE, now)
     with publishing_alone(bench.state), pytest.raises(Conflict):
         backups.back_up(bench.state, tmp_path / "b", PASSPHRASE, now)
+    bench.state.rename(tmp_path / "state")
+    done = command("backup", "b", "--passphrase-file", passphrase)
+    assert (done.exit_code, bench.state.exists()) == (NotFound.exit_code, False)
+    (tmp_path / "state").rename(bench.state)
     (bench.state / "ledger.sqlite").unlink()
     with pytest.raises(HistoryLost):
         backups.back_up(bench.state, tmp_path / "b", PASSPHRASE, now)
