@@ -222,10 +222,10 @@ def run_command(
     except OptionError as error:
         if error.where in {"target", "variables"} - given.keys():
             with suppress(PramanaError), _study(context) as study:
-                reported = sorted(
-                    {name for names in study.releases()["variables"] for name in names}
-                )
+                reported = sorted({*study.releases()["variables"].explode().dropna()})
                 error.remedy = f"The study's variables are {first_few(reported, 12)}."
+        elif any(one.partition("=")[0] == error.where for one in settings or []):
+            error.add_note(f"option: --set {error.where}=...")
         raise
     if out is not None:
         _require_absent(out)

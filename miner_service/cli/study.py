@@ -18,6 +18,7 @@ from miner_service.cli.opening import noted, on_store, require_study, say, say_n
 from miner_service.cli.study_plan import StudyName, study_plan_commands
 from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.terminal import console, print_json
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -236,7 +237,7 @@ def analyst(
         miner=address, study=name, name=analyst, token=issued.token, expires=issued.expires
     )
     write_secret(access_file, access.model_dump_json(indent=2))
-    say(f"{_token_words(issued)}, is in {access_file}")
+    say(where_it_is(_token_words(issued), issued.token, access_file))
     say(f"Give this file only to the analyst, who runs: pramana study --access {access_file} show")
 
 
@@ -276,7 +277,7 @@ def _issue(services: Services, study: str, holder: str, role: str, replace: bool
 
 
 def _token_words(issued: TokenIssued) -> str:
-    until = "" if issued.expires is None else f", valid until {issued.expires:%Y-%m-%d}"
+    until = "" if issued.expires is None else f" (valid until {issued.expires:%Y-%m-%d})"
     return f"The token of {issued.role} {issued.name} in study {issued.study}{until}"
 
 
@@ -369,7 +370,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     for owner in seen.owners:
         sealed = [r for r in seen.releases if r.owner == owner.name and r.state == "sealed"]
         records = f"{max(r.records for r in sealed):,}" if sealed else ""
-        loss = f"{losses[owner.name].epsilon:.4g}" if owner.name in losses else ""
+        loss = f"{rounded_up(losses[owner.name].epsilon)}" if owner.name in losses else ""
         state = "joined" if owner.active else "removed"
         table.add_row(owner.name, state, str(len(sealed) or ""), records, loss)
     for name, until in more["invited"].items():
@@ -380,7 +381,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     most = "" if limit is None else f" of at most {limit:g}"
     which = " by releases with a bound" if privacy.unbounded else ""
     epsilon = privacy.record.determined.to_amplification().epsilon
-    say(f"The loss of a record is epsilon {epsilon:.4g}{most}{which}.")
+    say(f"The loss of a record is epsilon {rounded_up(epsilon)}{most}{which}.")
     for warning in privacy.warnings:
         say(f"warning: {warning}")
     if more["analysts"]:

@@ -252,7 +252,10 @@ def _plan(now: Joining) -> bool:
     with now.miner() as miner:
         plan = miner.study_plan(now.site.miner.study)
     if plan is None:
-        now.say("The study has no plan yet. Run `owner-agent join` again later to check.")
+        now.say(
+            "The study has no plan yet. Run `owner-agent join` again later to check. If no other"
+            " owner has your people, none is needed: run `owner-agent design --gamma 19 --apply`."
+        )
         return False
     adopted = AdoptedPlan(plan, now.site.owner)
     print_sections(adopted_sections(adopted), console(), console(stderr=True))

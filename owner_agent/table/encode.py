@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
-from owner_agent.site.table_source import TableSource
-from owner_agent.table.csv_format import first_line
+from owner_agent.table.csv_format import add_first_line
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
@@ -199,12 +198,6 @@ def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
     duplicates.add(repeated)
     distinct = int((counts > 1).sum()) - int((counts[index] > 1)[empty].any())
     return id_problems(column, missing, distinct, duplicates)
-
-
-def add_first_line(problems: list[PramanaError], source: TableSource, records: int) -> None:
-    """Add the line of the first record, if it is known, to problems that name records."""
-    if problems and (line := first_line(source, records)):
-        problems[0].remedy = f"{problems[0].remedy} Record 1 is line {line} of the file."
 
 
 def id_problems(

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.table_source import TableSource
-from owner_agent.table.encode import add_first_line, record_id_problems, rows_text
+from owner_agent.table.csv_format import add_first_line
+from owner_agent.table.encode import record_id_problems, rows_text
 from owner_agent.table.table import (
     DATE,
     begins_with_record,
@@ -144,7 +145,7 @@ def propose_site(
     left_out = unusable_columns(source)
     table = read_table(source, [name for name in names if name not in left_out])
     counts = {name: pc.value_counts(column) for name, column in table.columns.items()}
-    chosen = record_id or _record_id(counts, table.rows)
+    chosen = record_id or _record_id(table.columns, counts)
     problems = record_id_problems(table.columns[chosen], chosen)
     add_first_line(problems, source, table.rows)
     raise_together(problems)
@@ -196,14 +197,15 @@ def _are_dates(values: pa.Array) -> bool:
     return len(filled) > _FEW_YEARS and bool(pc.all(pc.match_substring_regex(filled, DATE)).as_py())
 
 
-def _record_id(counts: Mapping[str, pa.StructArray], rows: int) -> str:
+def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructArray]) -> str:
     """Return the column that identifies the records, perhaps with mistakes. Raises OptionError."""
+    rows = len(next(iter(columns.values())))
     candidates = [name for name in counts if _identifies(counts[name], rows)]
     named = [name for name in counts if _IDENTIFIES.search(name)]
     if found := [name for name in named if name in candidates]:
         return found[0]
     for name in named:
-        if len(counts[name]) >= _NEARLY * rows:
+        if len(counts[name]) >= _NEARLY * rows and record_id_problems(columns[name], name):
             return name
     for name in candidates:
         if not _UNNAMED.fullmatch(name):
@@ -260,6 +262,10 @@ def _propose_variable(
             return ProposedVariable(name, cuts=cuts, missing=missing, rare=rare)
         return "no round cuts divide its numbers into large enough groups"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
+        if numeric and len(words) > 1:
+            return (
+                f"its cells are numbers and {first_few(map(repr, words))}: keep one of these words"
+            )
         if odd := _odd_cells(column):
             return odd
         contains = f": it contains {codes}" if codes else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
+from pramana_core.report.report import Fact, Report, Section, Sentence, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,10 +87,7 @@ def _print_table(table: Table, out: Console) -> None:
     rows = list(filter(table.brief, table.rows))
     if not rows:
         return
-    shared = _shared_columns(columns, rows)
     for column in columns:
-        if column in shared:
-            continue
         # Names wrap before numbers, whose digits must never be cut.
         shown.add_column(
             Text(column.title),
@@ -99,25 +96,6 @@ def _print_table(table: Table, out: Console) -> None:
             no_wrap=column.number,
         )
     for row in rows:
-        cells = [
-            Text(c.write(row), "bold red" if c.high(row) else "")
-            for c in columns
-            if c not in shared
-        ]
+        cells = [Text(c.write(row), "bold red" if c.high(row) else "") for c in columns]
         shown.add_row(*cells, style="dim" if table.quiet(row) else None)
     out.print(shown)
-    if listed := [
-        f"{' '.join(c.title.split())} {cell}" for c, cell in shared.items() if cell not in ("", "–")
-    ]:
-        _print_words(out, f"In every row: {'; '.join(listed)}.", "dim")
-
-
-def _shared_columns(columns: Sequence[Column], rows: Sequence[Row]) -> dict[Column, str]:
-    """Return the columns whose cell is the same in all of at least three rows, and this cell."""
-    cells = {column: {column.write(row) for row in rows} for column in columns[1:]}
-    same = {
-        column: written.pop()
-        for column, written in cells.items()
-        if len(rows) > 2 and len(written) == 1 and not any(map(column.high, rows))
-    }
-    return same if len(same) < len(cells) else {}

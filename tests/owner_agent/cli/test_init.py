@@ -198,6 +198,13 @@ def test_a_wrong_answer_is_asked_again_and_earlier_answers_are_kept(fresh, init,
     assert twice.sensitive
 
 
+def test_numbers_with_two_words_for_missing_are_omitted_for_that_reason(fresh, command):
+    rows = [f"P{i:03d},{('n/a', '-')[i % 2] if i < 9 else i / 4},{'ny'[i % 2]}" for i in range(280)]
+    ended, found = _proposed(fresh, command, "pid,weight,ill", rows)
+    assert "weight" not in found
+    assert "'weight', its cells are numbers and 'n/a', '-': keep one" in ended.out
+
+
 def test_a_mistake_in_an_option_is_not_blamed_on_the_site_file(fresh, init):
     for words, where in (
         (("--cuts", "age=45,30"), "--cuts"),

@@ -117,6 +117,7 @@ def test_it_says_who_is_awaited_and_whose_step_is_next(newcomer, join, command):
     for said in (join("--linkage", str(newcomer.linkage)), command("join")):
         assert said.exit_code == 0, said.err
         assert "clinic-south, lab" in said.out
+        assert "run `owner-agent design --gamma 19 --apply`" in said.out
         assert "the operator or custodian: design the plan: owner-agent design PART" in said.out
 
 

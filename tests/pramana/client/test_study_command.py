@@ -182,6 +182,7 @@ def test_nested_options_and_options_in_files(call, tmp_path):
         (("run", "decision-tree"), "target"),
         (("run", "decision-tree", "--target", "sex", "--set", "max_dept=3"), "'max_depth'"),
         (("run", "decision-tree", "--target", "sex", "--set", "max_depth"), "has no value"),
+        (("run", "decision-tree", "--target", "sex", "--set", "max_depth=no"), "--set max_depth="),
         (("run", "contingency-table", "--target", "sex"), "have no option 'target'"),
         (("run", "decision-tree", "--target", "sex", "--records", "all"), "'identical'"),
         (("kinds", "tree"), "No kind of job is called 'tree'"),

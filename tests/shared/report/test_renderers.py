@@ -67,8 +67,6 @@ def row(name: str, value: float, high: bool = False) -> dict:
     return {"name": name, "value": value, "high": high}
 
 
-NONE = Column("none", lambda _row: "–")
-
 ROWS = [row(name, place, high=place > 1) for place, name in enumerate(ODD)]
 REPORTS = {
     "empty": Report("nothing", []),
@@ -148,21 +146,6 @@ def test_tables_are_never_wider_than_the_terminal_and_cut_no_number(width):
     assert max(map(cell_len, text.splitlines())) <= width
     assert "1.235e+05" in text
     assert "∞" in text
-
-
-@pytest.mark.parametrize("same", [2, 3])
-def test_a_cell_that_is_equal_in_all_of_three_rows_is_printed_once(same):
-    rows = [row(name, 7.0) for name in "abc"[:same]]
-    columns = (*table(rows).columns[:2], Column("other", lambda row: row["name"] * 9), NONE)
-    text, _ = printed(Report("r", [Section(table=Table(columns, rows))]))
-    assert text.count(" 7") == (1 if same == 3 else 2)
-    assert ("value written 7." in text) == (same == 3)
-    assert ("none" in text) == (same == 2), "a column without a figure is omitted"
-    alarming = [row(name, 7.0, high=True) for name in "abc"]
-    text, _ = printed(Report("r", [Section(table=Table(columns, alarming))]))
-    assert text.count(" 7") == 3, "highlighted figures stay in their rows"
-    text, _ = printed(Report("r", [Section(table=Table(columns[:2], rows))]))
-    assert text.count(" 7") == same, "a table does not lose all its figures"
 
 
 @pytest.mark.parametrize(
