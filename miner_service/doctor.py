@@ -10,12 +10,12 @@ from sqlalchemy import select
 
 from miner_service.backup import files_of
 from miner_service.healthcheck import require_healthy
-from miner_service.intake.agreement import require_within
+from miner_service.intake.study_privacy import require_budget_covers
 from miner_service.services import Services
 from miner_service.settings import Settings
 from miner_service.store.address import address_of
 from miner_service.store.identity import require_one_store
-from miner_service.store.people import ADMIN, find_study_plan
+from miner_service.store.people import ADMIN
 from miner_service.store.schema import StudyRow, TokenRow
 from miner_service.store.tables import damaged_database
 from miner_service.store.tokens import admin_token_exists
@@ -97,7 +97,8 @@ def _disk(examined: ExaminedMiner) -> str:
     root = examined.settings.storage.files or examined.settings.data_dir
     sizes = [path.stat().st_size for path in (root / "columns").glob("*.arrow")]
     needed = max(examined.least_free, 2 * max(sizes, default=0))
-    return check_disk(root, needed, examined.store().audit)
+    examined.store().audit.require_room()
+    return check_disk(root, needed)
 
 
 def _limits(examined: ExaminedMiner) -> str:
@@ -140,10 +141,8 @@ def _budgets(examined: ExaminedMiner) -> str:
     with services.database.read() as session:
         studies = list(session.scalars(select(StudyRow).order_by(StudyRow.seq)))
         for study in studies:
-            plan, limit = find_study_plan(session, study.name), study.record_limit
-            if plan is not None:
-                require_within(limit, plan)
-    return f"The plans of {len(studies)} studies fit their budgets."
+            require_budget_covers(session, study)
+    return f"The budgets of {len(studies)} studies cover their plans and releases."
 
 
 def _service(examined: ExaminedMiner) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pramana_core.alike import did_you_mean
-from pramana_core.errors import OptionError
+from pramana_core.alike import did_you_mean, first_few
+from pramana_core.errors import OptionError, PramanaError
 from pramana_core.terminal import console, print_json
 from pramana_core.text_files import read_text
 
@@ -167,7 +167,8 @@ def kinds_command(
         return
     for name, one in found.items():
         _say(f"{name}: required" if one["needed"] else f"{name} = {json_text.dumps(one['value'])}")
-    about = " ".join((message.__doc__ or "").replace("`", "").split())
+    words = (message.__doc__ or "").replace("`", "").replace("Args:", "Options:")
+    about = " ".join(words.split())
     _say(f"\n{about}")
 
 
@@ -216,7 +217,16 @@ def run_command(
     if records is not None:
         given["records"] = records
     counts: dict[str, Any] = {name: given.pop(name) for name in COUNTED if name in given}
-    spec = spec_of({"kind": kind, **given})
+    try:
+        spec = spec_of({"kind": kind, **given})
+    except OptionError as error:
+        if error.where in {"target", "variables"} - given.keys():
+            with suppress(PramanaError), _study(context) as study:
+                reported = sorted({*study.releases()["variables"].explode().dropna()})
+                error.remedy = f"The study's variables are {first_few(reported, 12)}."
+        elif any(one.partition("=")[0] == error.where for one in settings or []):
+            error.add_note(f"option: --set {error.where}=...")
+        raise
     if out is not None:
         _require_absent(out)
     with _study(context) as study:
@@ -502,14 +512,24 @@ def _watched(
     written = None if out is None else _write_new(out, study.fetch(str(model)))
     if json:
         return
-    _say(made.head(_SHOWN).to_string(index=False) if hasattr(made, "to_string") else repr(made))
+    if hasattr(made, "to_string"):
+        _say(made.head(_SHOWN).to_string(index=False, float_format="{:.1f}".format))
+        _say(_INTERVAL)
+    else:
+        _say(repr(made))
     if job.worth:
         _say("\n".join(filter(None, [job.worth.words, job.worth.supposes])))
     for warning in job.warnings:
         _say(f"warning: {warning}")
-    step = written or f"Next: pramana study fetch {model}"
+    page = f"{study.url}/pages/models/{model}"
+    step = written or f"Its page is {page}. Next: pramana study fetch {model}"
     _say(f"Job {job.id} learned model {model}. {step}")
 
+
+_INTERVAL = (
+    "`count` is the estimate before any projection, with its 95 % interval from `low` to `high`."
+    " The interval is cut to the possible counts, so a count below 0 lies outside it."
+)
 
 _SHOWN = 40
 """The largest number of cells printed of a table."""

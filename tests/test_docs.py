@@ -106,10 +106,12 @@ def test_nothing_names_a_host_to_install_from():
         assert text.count("--hash=sha256:") >= len(re.findall(r"^[a-z]", text, re.MULTILINE))
 
 
-def test_the_changelog_has_the_version():
-    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version
-    assert f"## {version.group(1)}" in (ROOT / "CHANGELOG.md").read_text()
+def test_the_newest_version_of_the_changelog_is_the_project_s():
+    project = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    newest = re.search(r"^## ([^ :]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert project
+    assert newest
+    assert newest.group(1) == project.group(1)
 
 
 def test_what_never_leaves_is_said_the_same_on_every_page():

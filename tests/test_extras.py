@@ -56,7 +56,7 @@ def test_the_extras_are_what_is_refused():
     assert {"fastapi", "uvicorn", "sqlalchemy", "psycopg"} <= BEYOND
     assert not BEYOND & ALWAYS
     (both,) = EXTRAS["all"]
-    assert Requirement(both).extras == set(EXTRAS) - {"all", "dev"}
+    assert Requirement(both).extras == set(EXTRAS) - {"all", "dev", "fast"}
     developed = {Requirement(line).name for line in EXTRAS["dev"]}
     assert all(Requirement(line).name in developed for line in EXTRAS["owner"] + EXTRAS["miner"])
     assert "No module named" in without("import fastapi").stderr

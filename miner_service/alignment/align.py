@@ -197,8 +197,8 @@ def require_aligned(alignment: Alignment, records: Records | None) -> None:
             f" owner, {alignment.in_all} are at every owner.",
             where=alignment.study,
             remedy="Agree on one linkage secret. Owners with a different secret withdraw their"
-            ' releases, import the secret and publish again. Set `"records": "any"` only if the'
-            " owners have different people.",
+            ' releases, import the secret and publish again. Set the option records to "any" only'
+            " if the owners have different people.",
         )
     if alignment.state == "disjoint" or (alignment.state == "partial" and records != "common"):
         each = ", ".join(f"{o.owner} {o.records} ({o.not_everywhere})" for o in alignment.owners)
@@ -207,10 +207,10 @@ def require_aligned(alignment: Alignment, records: Records | None) -> None:
             f" Records per owner (in parentheses: not at every owner): {each}.",
             where=alignment.study,
             remedy="Check that the owners share one linkage secret and one form of record ids. If"
-            ' they have different people, set `"records": "any"`.'
+            ' they have different people, set the option records to "any".'
             if alignment.state == "disjoint"
-            else 'Ask the owners to publish the same records, or set `"records": "common"` or'
-            ' `"any"`.',
+            else "Ask the owners to publish the same records, or set the option records to"
+            ' "common" or "any".',
         )
 
 

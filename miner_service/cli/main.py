@@ -360,6 +360,7 @@ EXAMPLES = {
     "study show": "study show nursery --json",
     "study list": "study list --json",
     "study invite": "study invite nursery care --url https://miner.example.org",
+    "study remove": "study remove nursery care",
     "study budget": "study budget nursery --max-epsilon-record 8",
     "study people": "study people nursery same",
     "study delete": "study delete nursery --yes",

@@ -16,8 +16,9 @@ from miner_service.cli.handing_over import (
 )
 from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
-from pramana_core.errors import OptionError
+from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.terminal import console, print_json
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -45,6 +46,9 @@ UrlOption = Annotated[
     typer.Option(
         help="The address at which people reach the miner, if it differs from that of `serve`."
     ),
+]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Revoke the earlier tokens with this name.")
 ]
 FolderOption = Annotated[Path, typer.Option(help="The folder for the invitation files.")]
 RecordBudget = Annotated[
@@ -82,7 +86,7 @@ RecordsOption = Annotated[
 def study_commands() -> typer.Typer:
     """Return the commands for studies."""
     app = typer.Typer(help="Manage studies, also while the service runs.", no_args_is_help=True)
-    for command in (create, invite, analyst, gateway, show, budget, people, delete):
+    for command in (create, invite, remove, analyst, gateway, show, budget, people, delete):
         app.command()(command)
     app.command("list")(list_command)
     app.add_typer(study_plan_commands(), name="plan")
@@ -157,6 +161,23 @@ def invite(
     _invite(services, name, files, address_of(services.settings, url))
 
 
+@on_store()
+def remove(
+    services: Services,
+    name: StudyName,
+    owner: Annotated[str, typer.Argument(help="The owner's name.")],
+) -> None:
+    """Remove an owner: its token ends, and its releases are no longer used.
+
+    `study invite` invites the owner again; once it has joined, its releases are used again.
+    """
+    from miner_service.http.endpoints import studies
+
+    with noted(services, "remove_owner", name, 204):
+        studies.remove_owner(name, owner, services)
+    say(f"{owner} was removed from study {name}. Its releases are listed, but not used.")
+
+
 def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[str, Path]:
     from pramana_core.wire.privacy import InvitationCreate
 
@@ -181,7 +202,10 @@ def _invite(services: Services, study: str, files: dict[str, Path], url: str) ->
         until = f"{made.expires:%Y-%m-%d %H:%M}"
         say(f"{owner}'s invitation is in {file}; it works once, until {until} UTC.")
     if files:
-        say("Give each file only to its owner, who runs: owner-agent join FILE")
+        say(
+            "Give each file only to its owner, who runs: owner-agent init TABLE --invitation FILE,"
+            " then owner-agent join FILE"
+        )
 
 
 @on_store()
@@ -195,6 +219,7 @@ def analyst(
             help="Write an access file for `pramana study` (mode 0600), with the token in it."
         ),
     ] = None,
+    replace: ReplaceOption = False,
     url: UrlOption = None,
 ) -> None:
     """Issue a token with which an analyst runs jobs in a study and reads its models."""
@@ -202,17 +227,17 @@ def analyst(
     from pramana_core.wire.privacy import AccessFile
 
     if access_file is None:
-        issued = _issue(services, name, analyst, "analyst")
+        issued = _issue(services, name, analyst, "analyst", replace)
         say(where_it_is(_token_words(issued), issued.token, None))
         return
     require_absent([access_file], "access-file")
     address = address_of(services.settings, url)
-    issued = _issue(services, name, analyst, "analyst")
+    issued = _issue(services, name, analyst, "analyst", replace)
     access = AccessFile(
         miner=address, study=name, name=analyst, token=issued.token, expires=issued.expires
     )
     write_secret(access_file, access.model_dump_json(indent=2))
-    say(f"{_token_words(issued)}, is in {access_file}")
+    say(where_it_is(_token_words(issued), issued.token, access_file))
     say(f"Give this file only to the analyst, who runs: pramana study --access {access_file} show")
 
 
@@ -225,28 +250,34 @@ def gateway(
         Path | None,
         typer.Option(help="Write the token to this new file (mode 0600) instead of showing it."),
     ] = None,
+    replace: ReplaceOption = False,
 ) -> None:
     """Issue a token with which a gateway can only submit reports of single records."""
     if token_file is not None:
         require_absent([token_file], "token-file")
-    issued = _issue(services, name, gateway, "gateway")
+    issued = _issue(services, name, gateway, "gateway", replace)
     if token_file is not None:
         write_secret(token_file, issued.token)
     say(where_it_is(_token_words(issued), issued.token, token_file))
 
 
-def _issue(services: Services, study: str, holder: str, role: str) -> TokenIssued:
+def _issue(services: Services, study: str, holder: str, role: str, replace: bool) -> TokenIssued:
     from miner_service.http.endpoints import studies
+    from miner_service.store.tokens import revoke_tokens
     from pramana_core.wire.privacy import TokenCreate
 
     body = _message(TokenCreate, name=holder, role=role)
     require_study(services, study)
     with noted(services, "issue_token", study, 201) as answer:
-        return studies.issue_token(study, body, services, answer)
+        issued = studies.issue_token(study, body, services, answer)
+        if replace:
+            with services.database.write() as session:
+                revoke_tokens(session, role, study, holder, kept=issued.id)
+    return issued
 
 
 def _token_words(issued: TokenIssued) -> str:
-    until = "" if issued.expires is None else f", valid until {issued.expires:%Y-%m-%d}"
+    until = "" if issued.expires is None else f" (valid until {issued.expires:%Y-%m-%d})"
     return f"The token of {issued.role} {issued.name} in study {issued.study}{until}"
 
 
@@ -339,7 +370,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     for owner in seen.owners:
         sealed = [r for r in seen.releases if r.owner == owner.name and r.state == "sealed"]
         records = f"{max(r.records for r in sealed):,}" if sealed else ""
-        loss = f"{losses[owner.name].epsilon:.4g}" if owner.name in losses else ""
+        loss = f"{rounded_up(losses[owner.name].epsilon)}" if owner.name in losses else ""
         state = "joined" if owner.active else "removed"
         table.add_row(owner.name, state, str(len(sealed) or ""), records, loss)
     for name, until in more["invited"].items():
@@ -350,7 +381,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     most = "" if limit is None else f" of at most {limit:g}"
     which = " by releases with a bound" if privacy.unbounded else ""
     epsilon = privacy.record.determined.to_amplification().epsilon
-    say(f"The loss of a record is epsilon {epsilon:.4g}{most}{which}.")
+    say(f"The loss of a record is epsilon {rounded_up(epsilon)}{most}{which}.")
     for warning in privacy.warnings:
         say(f"warning: {warning}")
     if more["analysts"]:
@@ -372,7 +403,11 @@ def budget(
     delta: DeltaOption = None,
     records: RecordsOption = None,
 ) -> None:
-    """Change a study's budget; an omitted option means no limit. Releases are unaffected."""
+    """Change a study's budget; an omitted option means no limit.
+
+    The new budget must cover everything that was released. Later releases must fit it.
+    """
+    from miner_service.intake.study_privacy import require_budget_covers
     from miner_service.store.people import find_study
     from pramana_core.wire.privacy import BUDGET, StudyCreate
 
@@ -387,6 +422,7 @@ def budget(
         row = find_study(session, name)
         for limit in BUDGET:
             setattr(row, limit, getattr(body, limit))
+        require_budget_covers(session, row)
     say(f"Study {name} was changed{_budget_words(body) or '; it has no budget'}.")
 
 
@@ -397,6 +433,7 @@ def people(
     people: Annotated[str, typer.Argument(help="`same`, `different` or `overlapping`.")],
 ) -> None:
     """Correct whether a study's owners have the same people; owners see the new value."""
+    from miner_service.intake.study_privacy import require_budget_covers
     from miner_service.store.people import find_study
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
@@ -405,6 +442,11 @@ def people(
     with noted(services, "change_people", name, 200), services.database.write() as session:
         find_study(session, name).people = body.people
     say(f"Study {name} was changed; its owners {holding(body.people)}.")
+    try:  # a correction is stored even if the true losses exceed the budget
+        with services.database.read() as session:
+            require_budget_covers(session, find_study(session, name))
+    except BudgetExceeded as error:
+        say(f"warning: {error}")
 
 
 @on_store(files=True)

@@ -53,7 +53,8 @@ def _steps_of_owners(
     if not (joined or awaited):
         return
     if awaited:
-        what, command = "join with the invitation file", "owner-agent join INVITATION"
+        what = "describe the table (owner-agent init TABLE --invitation INVITATION), then join"
+        command = "owner-agent join INVITATION"
         yield StudyStep(who="custodian", owners=list(awaited), what=what, command=command)
     reports = session.get(ReportPlanRow, study)
     custodians = [owner for owner in joined if reports is None or owner != reports.owner]

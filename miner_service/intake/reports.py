@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from miner_service.intake import withdrawing
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.intake import checked_content, seal
-from miner_service.intake.study_privacy import draws_of_reports, require_plan_within_budget
+from miner_service.intake.study_privacy import draws_of_reports, require_within_budget
 from miner_service.services import Services
 from miner_service.store import report_rows as rows
 from miner_service.store.durable import storing
@@ -84,8 +84,8 @@ def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[Pub
                 remedy="Choose another name for the reports of single records.",
             )
         require_followed(session, study, body.owner, KINDS[RANDOMIZED], plan)
-        require_plan_within_budget(session, study, body.owner, plan)
-        rows.store_report_plan(session, study, body.owner, plan, services.now())
+        row = rows.store_report_plan(session, study, body.owner, plan, services.now())
+        require_within_budget(session, row)
         join(session, study, body.owner, services.now())
     return PublishedPlan.of(study, body.owner, "open", plan), True
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
+from miner_service.intake.agreement import SLACK, require_within
 from miner_service.intake.central import Arrived, central_of
 from miner_service.intake.declared_people import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
@@ -51,6 +52,7 @@ from pramana_core.privacy import (
     total_loss,
 )
 from pramana_core.study_plan import StudyPlan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     CentralMessage,
@@ -63,9 +65,6 @@ from pramana_core.wire.privacy import (
     PrivacyForecast,
     StudyPrivacy,
 )
-
-_SLACK = 1 + 1e-9
-"""Relative tolerance of budgets, because epsilons are logarithms of rounded numbers."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +115,9 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         elif row.state == "open" and row.owner in active:
             to_come += losses_of(row)
     single = False
-    for disclosures, arrived in _single_record_losses(session, study):
-        if arrived:
-            left += disclosures
-            single = True
-        else:
-            to_come += disclosures
+    for plan, disclosures in _single_record_losses(session, study):
+        single = plan.records > 0
+        (left if single else to_come).extend(disclosures)
     changed = changed_reports(row for row, _ in there)
     disjoint = people.find_study(session, study).people == "different"
     return AnnouncedReleases(
@@ -154,12 +150,15 @@ def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
 
 def _single_record_losses(
     session: Session, study: str
-) -> Iterator[tuple[list[BlockDisclosure], bool]]:
+) -> Iterator[tuple[ReportPlanRow, list[BlockDisclosure]]]:
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
-        plan = report_plan_of(row)
-        disclosures = _losses(row.owner, costs(plan), draws_of_reports(study, plan), anew=study)
-        yield disclosures, row.records > 0
+        yield row, _losses_of_reports(row)
+
+
+def _losses_of_reports(row: ReportPlanRow) -> list[BlockDisclosure]:
+    plan = report_plan_of(row)
+    return _losses(row.owner, costs(plan), draws_of_reports(row.study, plan), anew=row.study)
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:
@@ -168,17 +167,6 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
         hashlib.sha256(f"pramana/reports/1\0{study}\0{block.digest}".encode()).hexdigest()
         for block in plan.blocks
     ]
-
-
-def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
-    """Check that a plan for single records fits the budget. Raises BudgetExceeded."""
-    row, found = people.find_study(session, study), announced(session, study)
-    if row.max_central_epsilon is not None:
-        raise _central_excess("reports of single records have a local bound only", "records")
-    disclosures = _losses(owner, costs(plan), draws_of_reports(study, plan), anew=study)
-    excess = _excess(row, found.owed, found.with_other(disclosures).owed)
-    if excess is not None:
-        raise excess
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
@@ -216,47 +204,101 @@ def forecast(
     central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
-    after = found.with_other(disclosures)
-    why = refused or _excess(row, found.owed, after.owed)
+    try:
+        _require_fits(row, disclosures, found)
+    except BudgetExceeded as error:
+        refused = refused or error
     return PrivacyForecast(
         before=_message(row, found, plan, facts, central),
-        after=_message(row, after, plan, facts),
-        refused=None if why is None else str(why),
+        after=_message(row, found.with_other(disclosures), plan, facts),
+        refused=None if refused is None else str(refused),
     )
 
 
-def require_within_budget(session: Session, release: ReleaseRow) -> None:
-    """Check that an uncommitted release fits the study's budget. Raises BudgetExceeded."""
-    study = people.find_study(session, release.study)
+def require_within_budget(session: Session, new: ReleaseRow | ReportPlanRow) -> None:
+    """Check that an uncommitted release, or plan for single records, fits the study's budget.
+
+    Raises BudgetExceeded.
+    """
+    study = people.find_study(session, new.study)
     if study.record_limit is None and study.max_epsilon_column is None:
         return
-    require_no_budget(study, release)
-    _require_central(study, release)
-    disclosures, found = losses_of(release), announced(session, release.study, but=release.id)
+    if isinstance(new, ReportPlanRow):
+        found, disclosures = announced(session, new.study), _losses_of_reports(new)
+    else:
+        found, disclosures = announced(session, new.study, but=new.id), losses_of(new)
     still = tuple(t for t in found.to_come if t not in disclosures)
-    others = replace(found, to_come=still)
+    _require_fits(study, disclosures, replace(found, to_come=still), new)
+
+
+def require_budget_covers(session: Session, study: StudyRow) -> None:
+    """Check that a study's budget covers its study plan and everything that was released.
+
+    Plans for single records count from their publication. Other releases count from their first
+    part, because a release that is only announced is checked again before that part is accepted.
+    Raises BudgetExceeded, with the id of the first release that exceeds the budget.
+    """
+    if study.record_limit is None and study.max_epsilon_column is None:
+        return
+    plan = find_study_plan(session, study.name)
+    if plan is not None:
+        require_within(study.record_limit, plan)
+    found = announced(session, study.name)
+    earlier = replace(found, left=(), to_come=())
+    sent: list[tuple[ReleaseRow | ReportPlanRow, Sequence[BlockDisclosure]]] = [*found.arrived]
+    for one, disclosures in (*sent, *_single_record_losses(session, study.name)):
+        try:
+            _require_fits(study, disclosures, earlier, one)
+        except BudgetExceeded as error:
+            what, where = "The plan for single records", one.owner
+            if isinstance(one, ReleaseRow):
+                what, where = f"Release {one.name}", one.id
+            raise BudgetExceeded(
+                f"{what} of owner {one.owner} exceeds the budget of study {study.name}."
+                f" {error.message}",
+                where=where,
+                remedy="A release cannot be undone. Set a larger budget, or none (`miner-service"
+                " study budget`).",
+            ) from None
+        earlier = earlier.with_other(disclosures)
+
+
+def _require_fits(
+    study: StudyRow,
+    disclosures: Sequence[BlockDisclosure],
+    others: AnnouncedReleases,
+    source: ReleaseRow | ReportPlanRow | None = None,
+) -> None:
+    """Check the disclosures of a release, a plan for single records, or (None) a planned release.
+
+    Raises BudgetExceeded.
+    """
+    if isinstance(source, ReleaseRow):
+        require_no_budget(study, source)
+    if study.central_records is not None:
+        _require_central(study.central_records, disclosures, source)
     excess = _excess(study, others.owed, others.with_other(disclosures).owed)
     if excess is not None:
         raise excess
 
 
-def _require_central(study: StudyRow, release: ReleaseRow) -> None:
-    """Check a release against the central budget. Raises BudgetExceeded.
+def _require_central(
+    most: int, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | ReportPlanRow | None
+) -> None:
+    """Check against a central budget among `most` records. Raises BudgetExceeded.
 
     The budget needs releases with enough records and without public columns. It does not check that
     all releases have the same records, because a rejection would reveal which records match.
     """
-    if study.max_central_epsilon is None or study.central_records is None:
-        return
-    if not kind_of_release(release).has_records:
+    if isinstance(source, ReportPlanRow):
+        raise _central_excess("reports of single records have a local bound only", "records")
+    if source is not None and not kind_of_release(source).has_records:
         raise _central_excess("a release without records does not hide in others", "kind")
-    if release.records < study.central_records:
+    if source is not None and source.records < most:
         raise _central_excess(
-            f"each release needs {study.central_records:,} records, and this one has"
-            f" {release.records:,}",
-            "records",
+            f"each release needs {most:,} records, and this one has {source.records:,}", "records"
         )
-    public = [name for cost in costs_of(release) if not cost.randomized for name in cost.names]
+    public = [name for one in disclosures if not one.randomized for name in one.variables]
     if public:
         raise _central_excess(
             f"public columns such as {public[0]!r} distinguish records", public[0]
@@ -305,11 +347,14 @@ def _excess(
         for name, loss in after.variables.items()
     ]
     for what, where, limit, now, then in checked:
-        if limit is not None and then.epsilon > limit * _SLACK and then > now:
+        if limit is not None and then.epsilon > limit * SLACK and then > now:
+            central = where == "record" and limit != study.max_epsilon_record
+            why = " by the study's central budget" if central else ""
             return BudgetExceeded(
-                f"This release would raise the disclosure about {what} in this study from epsilon"
-                f" {now.epsilon:.4g} to {then.epsilon:.4g}. The budget is {limit:.4g}, and"
-                f" {max(limit - now.epsilon, 0.0):.4g} of it remains.",
+                f"This release raises the disclosure about {what} in this study from epsilon"
+                f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
+                f" {limit:.4g}{why}; without this release, {max(limit - now.epsilon, 0.0):.4g} of"
+                " it is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
                 " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",
@@ -429,18 +474,20 @@ def _warnings(
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
-    if plan is not None and record.epsilon > plan.amplification.epsilon * _SLACK:
+    if plan is not None and record.epsilon > plan.amplification.epsilon * SLACK:
         sentence = (
-            f"Releases disclosed epsilon {record.epsilon:.4g} about a record, more than the"
-            f" study plan's {plan.amplification.epsilon:.4g}: some reports were drawn again."
+            f"Releases disclosed epsilon {rounded_up(record.epsilon)} about a record, more than the"
+            f" study plan's {rounded_up(plan.amplification.epsilon)}: some reports were drawn"
+            " again."
         )
         return [sentence]
-    if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * _SLACK:
+    if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * SLACK:
         return []
-    owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
+    owners = ", ".join(f"{owner} {rounded_up(one.epsilon)}" for owner, one in each.items())
     sentence = (
-        f"All owners together disclose epsilon {record.epsilon:.4g} (gamma {record.written_gamma})"
-        f" about a record that they all have: the losses of the owners add ({owners})."
+        f"All owners together disclose epsilon {rounded_up(record.epsilon)} (gamma"
+        f" {record.written_gamma}) about a record that they all have: the losses of the owners"
+        f" add ({owners})."
     )
     advice = (
         " A study plan, agreed on before the first release, bounds the sum: `owner-agent design"
@@ -455,9 +502,9 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
     if limit is None or found is None or found <= limit * (1 + 1e-6):
         return []
     sentence = (
-        f"The central epsilon {found:.4g} exceeds the study's budget of {limit:.4g}, which holds if"
-        " all releases have the same records. Release the same records, or agree on a smaller"
-        " budget for a record."
+        f"The central epsilon {rounded_up(found)} exceeds the study's budget of {limit:.4g}, which"
+        " holds if all releases have the same records. Release the same records, or agree on a"
+        " smaller budget for a record."
     )
     return [sentence]
 

@@ -69,7 +69,7 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
     )
     raise BudgetExceeded(
         f"{found.message.statement} Such a release does not fit the study's budget of epsilon"
-        f" {words}. Nothing was stored.",
+        f" {words}.",
         where="kind",
         remedy="Release records randomized by a plan, or a differentially private tree, or ask the"
         " operator for a study without a budget.",

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from pramana_core.errors import Conflict
 from pramana_core.learn.common.documents import write_json
 from pramana_core.pictures.svg import captioned
 from pramana_core.progress import Progress
+from pramana_core.ties import rounded_up
 from pramana_core.wire.base import Message
 from pramana_core.wire.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.release_kinds import ReleaseKindName
@@ -129,7 +129,7 @@ def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment
             + copies_in_words(alignment),
             where=", ".join(twice),
             remedy="Rename the variable at all owners but one. If the owners have different people,"
-            ' set `"records": "any"`.',
+            ' set the option records to "any".',
         )
 
 
@@ -138,13 +138,8 @@ def copies_in_words(alignment: Alignment) -> str:
     return "".join(f" {one.told}" for one in alignment.same)
 
 
-def read_document(message: Any) -> str:
-    """Return a model's document as JSON text, for functions that read models."""
-    return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
-
-
 def write_document(message: Any) -> str:
-    """Return a model's document as indented JSON, for a file."""
+    """Return a model's document as JSON text."""
     return write_json(message.document)
 
 
@@ -156,7 +151,12 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
     amplification = model.told.to_amplification()
     worth = model.worth and model.worth.to_worth()
     return environment.get_template(template).render(
-        model=model, told=amplification, worth=worth, infinite=math.isinf, **shown
+        model=model,
+        told=amplification,
+        worth=worth,
+        infinite=math.isinf,
+        rounded_up=rounded_up,
+        **shown,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from miner_service.kinds.base import Content, read_document, render, write_document
+from miner_service.kinds.base import Content, render, write_document
 from miner_service.kinds.bounds import (
     FEWER,
     Extent,
@@ -77,7 +77,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     @classmethod
     def _model(cls, message: MessageT) -> Any:
-        return cls.learner.read(read_document(message))
+        return cls.learner.read(write_document(message))
 
     @classmethod
     def _write(cls, form: str, message: MessageT) -> str:

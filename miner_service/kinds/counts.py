@@ -20,7 +20,7 @@ from miner_service.kinds.base import (
 )
 from miner_service.kinds.bounds import Extent, RecordLayout, weighs_reports
 from miner_service.settings import Limits
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError, VariablesMissing
 from pramana_core.estimation.estimated import choose_estimator
@@ -191,7 +191,7 @@ def _require_reported(variables: Collection[str], domain: Domain) -> None:
         raise VariablesMissing(
             f"No sealed release in use reports {missing}{did_you_mean(missing, reported)}.",
             where=", ".join(missing),
-            remedy=f"The reported variables are {reported}.",
+            remedy=f"The reported variables are {first_few(reported, 12)}.",
         )
 
 

@@ -17,12 +17,12 @@ from miner_service.kinds.base import (
     PreparedJob,
     ReleaseContent,
     copies_in_words,
-    read_document,
     render,
     require_one_owner,
     write_document,
 )
 from miner_service.settings import Limits
+from pramana_core.alike import first_few
 from pramana_core.errors import (
     Conflict,
     DomainError,
@@ -67,7 +67,7 @@ class TablesJob(PreparedJob):
 
 
 def _model(message: RegressionMessage) -> RegressionModel:
-    return DOCUMENT.read(read_document(message))
+    return DOCUMENT.read(write_document(message))
 
 
 def _page(message: RegressionMessage) -> str:
@@ -191,7 +191,7 @@ def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tup
         raise VariablesMissing(
             f"No masked release in use has {missing}.",
             where=", ".join(missing),
-            remedy=f"The released columns are {sorted(released)}.",
+            remedy=f"The released columns are {first_few(sorted(released), 12)}.",
         )
     return (*names, spec.target)
 
@@ -230,10 +230,10 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
         if absent := sorted(set(variables) - set(own)):
             raise VariablesMissing(
                 f"The masked release of {release.source.owner} lacks the columns {absent}; with"
-                ' `"records": "any"` every owner must have all columns.',
+                ' records "any" every owner must have all columns.',
                 where=", ".join(absent),
                 remedy="Choose columns that all owners have. If the owners have the same people,"
-                ' set `"records": "identical"` or `"common"`.',
+                ' set the option records to "identical" or "common".',
             )
         for name in variables:
             form = [(c[name].type, c[name].categories) for c in (own, first)]
@@ -267,5 +267,5 @@ def _require_different_people(
             f"Several of the owners {owners} have the same records, which would count twice."
             f"{copies_in_words(alignment)}",
             where=", ".join(owners),
-            remedy='With `"records": "any"`, the owners must have different people.',
+            remedy='With records "any", the owners must have different people.',
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import (
@@ -16,7 +16,7 @@ from miner_service.store.credentials import (
 )
 from miner_service.store.people import OWNER, no_such
 from miner_service.store.schema import InvitationRow, OwnerRow, ReportPlanRow, TokenRow
-from miner_service.store.tokens import find_token, issue_token, token_row
+from miner_service.store.tokens import find_token, issue_token, revoke_tokens, token_row
 from pramana_core.errors import Conflict, NotFound
 from pramana_core.wire.privacy import Invitation
 
@@ -129,11 +129,7 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
             remedy=f"Withdraw the reports (DELETE /v1/studies/{study}/reports).",
         )
     row.active = False
-    session.execute(
-        update(TokenRow)
-        .where(TokenRow.study == study, TokenRow.role == OWNER, TokenRow.name == owner)
-        .values(revoked=True)
-    )
+    revoke_tokens(session, OWNER, study, owner)
     _end_invitations(session, study, owner, now)
 
 

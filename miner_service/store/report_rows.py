@@ -48,20 +48,22 @@ def _read(stored: str) -> Plan:
     return PlanMessage.model_validate_json(stored).to_plan()
 
 
-def store_report_plan(session: Session, study: str, owner: str, plan: Plan, now: datetime) -> None:
-    """Publish a plan in a study without one."""
-    session.add(
-        ReportPlanRow(
-            study=study,
-            owner=owner,
-            state="open",
-            digest=plan.digest,
-            plan=plan.canonical_json().decode(),
-            published=now,
-            records=0,
-        )
+def store_report_plan(
+    session: Session, study: str, owner: str, plan: Plan, now: datetime
+) -> ReportPlanRow:
+    """Publish a plan in a study without one, and return its row."""
+    row = ReportPlanRow(
+        study=study,
+        owner=owner,
+        state="open",
+        digest=plan.digest,
+        plan=plan.canonical_json().decode(),
+        published=now,
+        records=0,
     )
+    session.add(row)
     session.flush()
+    return row
 
 
 def count_batch(

@@ -62,7 +62,7 @@ class StudyRow(Base):
     max_epsilon_record: Mapped[float | None]
     max_epsilon_column: Mapped[float | None]
     max_central_epsilon: Mapped[float | None]
-    central_delta: Mapped[float] = mapped_column(default=lambda: _usual_delta())
+    central_delta: Mapped[float] = mapped_column(server_default="1e-8")
     central_records: Mapped[int | None]
     people: Mapped[str] = mapped_column(default="overlapping")
 
@@ -73,12 +73,6 @@ class StudyRow(Base):
             return self.max_epsilon_record
         most = _record_limit(self.central_records, self.max_central_epsilon, self.central_delta)
         return most if self.max_epsilon_record is None else min(most, self.max_epsilon_record)
-
-
-def _usual_delta() -> float:
-    from pramana_core.privacy import DELTA
-
-    return DELTA
 
 
 @lru_cache
@@ -152,7 +146,8 @@ class ReleaseRow(Base):
 
     `sealing` orders the seals, whatever the clock. `draws` and `keyed_draws` identify each block's
     draws, as stated by the owner. `consistency` and `repeated` are the findings at the seal.
-    `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns.
+    `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns. `groups`
+    are the groups of categories that the owner states, as JSON.
     """
 
     __tablename__ = "releases"
@@ -180,6 +175,7 @@ class ReleaseRow(Base):
     linkage: Mapped[str | None]
     repeated: Mapped[str | None] = mapped_column(Text)
     keyed_draws: Mapped[str | None] = mapped_column(Text)
+    groups: Mapped[str | None] = mapped_column(Text)
 
 
 class PartRow(Base):

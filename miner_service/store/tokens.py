@@ -106,9 +106,18 @@ def rotate_admin_token(session: Session, now: datetime, *, days: int | None = No
 
 def renew_monitor_token(session: Session, name: str, now: datetime, *, days: int) -> Credential:
     """Revoke the monitor tokens with a name and issue a new one."""
-    query = update(TokenRow).where(TokenRow.role == MONITOR, TokenRow.name == name)
-    session.execute(query.values(revoked=True))
+    revoke_tokens(session, MONITOR, None, name)
     return issue_token(session, role=MONITOR, study=None, name=name, now=now, days=days)[1]
+
+
+def revoke_tokens(
+    session: Session, role: str, study: str | None, name: str, *, kept: str = ""
+) -> None:
+    """Revoke a holder's tokens, except the one with the id `kept`."""
+    query = update(TokenRow).where(
+        TokenRow.role == role, TokenRow.study == study, TokenRow.name == name, TokenRow.id != kept
+    )
+    session.execute(query.values(revoked=True))
 
 
 def revoke_token(session: Session, identifier: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from owner_agent.cli.options import SITE, SiteOption, show_lines
 from owner_agent.site.table_source import MARKED
 from pramana_core.alike import first_few
-from pramana_core.errors import InputError, OptionError
+from pramana_core.errors import InputError, MissingColumn, OptionError, UnprotectedVariable
 from pramana_core.terminal import at_terminal, console, progress_bar
 
 if TYPE_CHECKING:
@@ -55,15 +56,15 @@ def print_written(path: Path) -> None:
 Lists = Mapping[str, tuple[str, Sequence[str]]]
 """Public lists by column: the kind, `categories` or `cuts`, and the items."""
 
-_NAMES = "letters, digits and . _ -, starting with a letter or digit"
+_NAMES = "at most 64 letters, digits and . _ -, starting with a letter or digit"
 
 
 def init(
     table: Annotated[
         str,
         typer.Argument(
-            help="The table: CSV, Parquet, a workbook (.xlsx, .ods), or the address of a database"
-            " (postgresql://USER@HOST/NAME, sqlite:///FILE) with --query."
+            help="The table: CSV, Parquet, FOLDER/*.parquet, a workbook (.xlsx, .ods), or the"
+            " address of a database (postgresql://USER@HOST/NAME, sqlite:///FILE) with --query."
         ),
     ],
     owner: Annotated[
@@ -168,9 +169,11 @@ def init(
     _show(proposed)
     if part is not None:
         print_written(part)
-    step = "check" if site == SITE else f"check --site {site}"
+    option = "" if site == SITE else f" --site {site}"
+    steps = ["check", *([] if invitation is None else [f"join {invitation}"])]
+    commands = ", then ".join(f"`owner-agent {step}{option}`" for step in steps)
     console().print(
-        f"Wrote {site}, which is private. Review it, then run `owner-agent {step}`.",
+        f"Wrote {site}, which is private. Review it, then run {commands}.",
         markup=False,
         soft_wrap=True,
     )
@@ -210,6 +213,8 @@ def _study_of(
             where="owner",
             remedy="Give --owner NAME, or the study's --invitation FILE.",
         )
+    if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9._-]{0,63}", owner):
+        raise OptionError(f"The name {owner!r} must have only {_NAMES}.", where="owner")
     return owner, None
 
 
@@ -238,7 +243,7 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
     own = [v for v in proposed.variables if not v.public]
     rare = [v for v in own if v.rare]
     if rare:
-        listed = ", ".join(f"{v.name!r} ({v.rare})" for v in rare)
+        listed = ", ".join(f"{v.name!r} ({len(v.rare)})" for v in rare)
         raise OptionError(
             f"Some categories of {listed} have fewer than 5 records, and the lists would reveal "
             "these records. Nothing was written.",
@@ -257,6 +262,8 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
 
 
 def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -> ProposedSite:
+    from owner_agent.table.proposing import require_columns
+
     out = console()
     out.print(
         f"{proposed.rows:,} records, identified by column {proposed.record_id!r} (--record-id"
@@ -280,14 +287,22 @@ def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -
             default="none",
         )
         chosen = [] if answer == "none" else [name.strip() for name in answer.split(",")]
-        if not (absent := [name for name in chosen if name not in names]):
-            break
-        from pramana_core.alike import did_you_mean
+        public = {*chosen, *not_sensitive}
+        variables = tuple(replace(v, sensitive=v.name not in public) for v in kept)
+        confirmed = replace(proposed, variables=variables, left_out=left)
+        try:
+            require_columns(chosen, names)
+            _require_readable(confirmed)
+        except (MissingColumn, UnprotectedVariable) as error:
+            out.print(str(error), markup=False)
+        else:
+            return confirmed
 
-        out.print(f"Unknown: {', '.join(absent)}{did_you_mean(absent, names)}.", markup=False)
-    public = {*chosen, *not_sensitive}
-    variables = tuple(replace(v, sensitive=v.name not in public) for v in kept)
-    return replace(proposed, variables=variables, left_out=left)
+
+def _require_readable(proposed: ProposedSite) -> None:
+    from owner_agent.table.site_text import require_readable, site_text
+
+    require_readable(site_text(proposed, Path.cwd(), "owner", None), SITE)
 
 
 def _confirm_list(
@@ -301,8 +316,8 @@ def _confirm_list(
     out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
-            f"{variable.rare} of these categories have fewer than 5 records each, and the list "
-            "would reveal that such records exist. Accept the list only if this is public "
+            f"Fewer than 5 records have each of these categories: {first_few(variable.rare, 12)}."
+            " The list would reveal that such records exist. Accept it only if this is public "
             "knowledge.",
             style="yellow",
             markup=False,
@@ -317,9 +332,12 @@ def _confirm_list(
             kind = variable.kind
             listed = typer.prompt(f"The {kind}, separated by commas")
             try:
-                return variable.with_list([part.strip() for part in listed.split(",")], kind)
+                found = variable.with_list([part.strip() for part in listed.split(",")], kind)
+                _require_readable(replace(proposed, variables=(found,)))
             except InputError as error:
-                out.print(error.message, markup=False)
+                out.print(str(error), markup=False)
+            else:
+                return found
 
 
 def _show_reading(proposed: ProposedSite) -> None:

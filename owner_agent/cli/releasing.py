@@ -20,6 +20,7 @@ from owner_agent.cli.options import (
     write_changes,
 )
 from owner_agent.release.options import PART_RECORDS, STAGES, PublishOptions
+from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.progress import StagedProgress
 from pramana_core.terminal import Bar, at_terminal, console, print_json, progress_bar
@@ -104,14 +105,15 @@ class ReleaseCommand:
 
     def ask_names(self, option: str, question: str, default: str | None = None) -> list[str]:
         """Ask a person for the names of columns. Raises OptionError without a terminal."""
+        columns = [v.source for v in self.site.file.variables]
         if not at_terminal() or self.yes:
             raise OptionError(
                 f"The site file lacks the section of this command, and --{option} is not given.",
                 where=option,
-                remedy=f"Give --{option} COLUMN, or run the command at a terminal.",
+                remedy=f"Give --{option} COLUMN, or run the command at a terminal. The variables"
+                f" are {first_few(columns, 12)}.",
             )
-        columns = ", ".join(v.source for v in self.site.file.variables)
-        show_lines([f"Variables of {self.path}: {columns}."])
+        show_lines([f"Variables of {self.path}: {', '.join(columns)}."])
         names = typer.prompt(f"{question} (separated by commas)", default=default)
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from owner_agent.cli.options import SITE, SiteOption, environment_of
 from owner_agent.healthcheck import PORT, require_healthy
-from pramana_core.errors import ConfigError, OptionError, Unauthenticated
+from pramana_core.errors import ConfigError, OptionError, Refused, Unauthenticated
 from pramana_core.terminal import at_terminal, console, report_error
 
 if TYPE_CHECKING:
@@ -125,13 +124,17 @@ def join(
     statement = people if isinstance(people, PeopleStatement) else None
     if statement is not None:
         now.say(statement.sentence)
-    _plan(now)
+    follows = _plan(now)
     with now.miner() as miner:
         study = miner.study(now.site.miner.study)
     if study.awaited:
         now.say(f"Owners that have not joined yet: {', '.join(study.awaited)}.")
     for step in study.next:
-        now.say(step.line)
+        others = [owner for owner in step.owners if not follows or owner != now.site.owner]
+        if others != step.owners:
+            now.say("Next, for you: owner-agent plan, then owner-agent publish.")
+        if others or not step.owners:
+            now.say(step.model_copy(update={"owners": others}).line)
     if statement is not None and statement.refused is not None:
         report_error(statement.refused)
 
@@ -165,10 +168,16 @@ def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
-    with suppress(Unauthenticated):
-        if not again:
+    if not again:
+        try:
             with now.miner() as miner:  # uses the stored token
                 miner.study(study)
+        except Unauthenticated:
+            pass
+        except Refused as error:  # a token that ended is replaced by an invitation
+            if error.status != Unauthenticated.http_status or secret is None:
+                raise
+        else:
             now.say(f"This site has joined study {study} as {now.site.owner}.")
             return
     if secret is None:
@@ -233,7 +242,8 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     )
 
 
-def _plan(now: Joining) -> None:
+def _plan(now: Joining) -> bool:
+    """Fetch the study's plan and keep it if approved; return whether the site follows it."""
     from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
@@ -242,21 +252,24 @@ def _plan(now: Joining) -> None:
     with now.miner() as miner:
         plan = miner.study_plan(now.site.miner.study)
     if plan is None:
-        now.say("The study has no plan yet. Run `owner-agent join` again later to check.")
-        return
+        now.say(
+            "The study has no plan yet. Run `owner-agent join` again later to check. If no other"
+            " owner has your people, none is needed: run `owner-agent design --gamma 19 --apply`."
+        )
+        return False
     adopted = AdoptedPlan(plan, now.site.owner)
     print_sections(adopted_sections(adopted), console(), console(stderr=True))
     if now.site.file.study_plan is not None:
         _require_same(now.site, adopted)
         now.say(f"This is the plan that {now.path} names.")
-        return
+        return True
     if now.site.file.variables:
         adopted.part(planned(without_protection(now.site)).variables)
     if not (now.yes or (at_terminal() and typer.confirm("Accept this plan and report by it?"))):
         now.say("The plan was not accepted. If you approve it, run `owner-agent join --yes`.")
-        return
-    file = _keep(now, adopted)
-    now.say(f"Wrote {file}, and its name into {now.path}. Next: owner-agent plan, then publish.")
+        return False
+    now.say(f"Wrote {_keep(now, adopted)}, and its name into {now.path}.")
+    return True
 
 
 def _require_same(site: Site, current: AdoptedPlan) -> None:

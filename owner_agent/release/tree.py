@@ -260,7 +260,7 @@ class PreparedTree(PreparedRelease):
 
     def file_content(self) -> bytes:
         """Return the tree as JSON."""
-        return self.message.model_dump_json(indent=1).encode() + b"\n"
+        return self.message.model_dump_json().encode() + b"\n"
 
     def outgoing(self) -> Outgoing:
         """Return the release of the tree, validated as the miner will validate it."""

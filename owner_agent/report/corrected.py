@@ -61,7 +61,8 @@ class Corrected:
 
     def lines(self) -> list[str]:
         """Return sentences on corrected records that a custodian must know before publishing."""
-        exchange = [] if self.exchange is None else [str(self.exchange)]
+        changed = self.exchange is not None and (self.exchange.gone or self.exchange.new)
+        exchange = [str(self.exchange)] if changed else []
         return [*exchange, *map(self._line, self.changed)]
 
     def _line(self, row: Row) -> str:

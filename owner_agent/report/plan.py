@@ -33,8 +33,8 @@ from pramana_core.privacy import (
     DELTA,
     PRIOR,
     Amplification,
+    ShuffledReport,
     gamma_within_groups,
-    record_loss,
 )
 from pramana_core.progress import Progress, StagedProgress, unwatched
 from pramana_core.report.numbers import bound, count, percent
@@ -139,6 +139,9 @@ def _summary(
             f" cannot attribute reports among {count(central.records)} equivalent records"
         )
         facts.append(Fact(bound(central.epsilon), caption))
+        if central.known_set is not None:
+            caption = "the same, if the attacker knows which set of variables the record reports"
+            facts.append(Fact(bound(central.known_set), caption))
     if isinstance(study, StudyForecast):
         facts.append(study.fact)
     if known := [row["half_width"] for row in variables if row["half_width"] is not None]:
@@ -174,8 +177,12 @@ _CENTRAL = (
 
 def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     def named(row: Row) -> str:
-        place = f"\nin {short(row['block'], 16)}" if row["block"] != row["name"] else ""
-        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}{place}"
+        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}"
+
+    first = {row["block"]: row["name"] for row in reversed(variables)}
+
+    def channel(row: Row) -> str:
+        return str(row["channel"]) if first[row["block"]] == row["name"] else '"'
 
     def gamma(row: Row) -> str:
         grouped = row["gamma"] is None and row["gamma_within_groups"] is not None
@@ -183,31 +190,32 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
             f"\n{bound(row['gamma_within_groups'])} in group" if grouped else ""
         )
 
-    alone = f"block alone:\n{percent(PRIOR)} grows\nat most to"
+    alone = f"block alone\n{percent(PRIOR)} grows\nat most to"
     columns = (
         Column("variable", named, number=False),
-        Column("channel", lambda row: row["channel"], number=False),
-        Column("gamma", gamma),
-        Column("epsilon", lambda row: bound(row["epsilon"])),
+        Column("channel", channel, number=False),
+        Column("gamma", gamma, brief=False),
+        Column("epsilon", lambda row: bound(row["epsilon"]), brief=False),
         Column(
             alone,
             lambda row: percent(row["rho_2"]),
             high=lambda row: row["sensitive"] and row["rho_2"] >= HIGH,
         ),
-        Column("best guess right\nbefore → after", _guess),
+        Column("best guess right\nbefore → after", _guess, brief=False),
         Column("95 %\ninterval", lambda row: _interval(row["half_width"])),
     )
     meaning = (
-        "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
-        " its logarithm; ∞ means that some report excludes a true value. Each bound is for the "
-        "report of the variable's own block. If variables depend on each other, other blocks "
-        "reveal more about the variable. The bound on all sensitive variables, above, includes "
-        "this disclosure."
+        "Each bound is for the report of the variable's own block. If variables depend on each"
+        " other, other blocks reveal more about the variable. The bound on all sensitive "
+        "variables, above, includes this disclosure."
     )
     more = (
-        "Variables of a block have the block's gamma, which bounds their joint disclosure. Public"
-        " columns are released unchanged; no bound covers what they reveal about a sensitive"
-        " variable. The interval is for the least accurate proportion, whatever the true shares."
+        "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
+        " its logarithm; ∞ means that some report excludes a true value, – that a figure cannot be"
+        " computed. Variables of a block (\" in the column `channel`) have the block's gamma, which"
+        " bounds their joint disclosure. Public columns are released unchanged; no bound covers"
+        " what they reveal about a sensitive variable. The interval is for the least accurate"
+        " proportion, whatever the true shares."
     )
     table = Table(columns, variables, quiet=lambda row: not row["sensitive"])
     notes = [more, *_without_interval(variables)]
@@ -256,7 +264,8 @@ def _shares(row: Row, variables: Sequence[Row], records: int) -> str:
 
 
 def _guess(row: Row) -> str:
-    return f"{percent(row['guess_blind'])} → {percent(row['guess_expected'])}"
+    before, after = row["guess_blind"], row["guess_expected"]
+    return "–" if before is None else f"{percent(before)} → {percent(after)}"
 
 
 def _interval(half_width: float | None) -> str:
@@ -354,7 +363,7 @@ def central_of(site: Site, now: PreparedRecords, delta: float = DELTA) -> Centra
         return CentralMessage(
             unstated="public columns distinguish records; the privacy page of the study has it."
         )
-    return CentralMessage.of(record_loss(now.plan.plan), now.records, delta)
+    return CentralMessage.of(ShuffledReport.of(now.plan.plan), now.records, delta)
 
 
 def require_accepted(

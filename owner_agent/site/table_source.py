@@ -29,7 +29,8 @@ class TableSource:
     """A table in a file or a database; `owner_agent.table.table` reads it in chunks.
 
     Attributes:
-        path: the file, whose suffix determines the format; unused for a database.
+        path: the file, whose suffix determines the format, or a pattern such as folder/*.parquet;
+            unused for a database.
         encoding: Python's name of the encoding of a CSV file without a byte order mark.
         separator: the character between cells of CSV; None to detect it.
         decimal_commas: columns of numbers such as 22,5 and 1.234,5.
@@ -62,6 +63,15 @@ class TableSource:
 
     def __str__(self) -> str:
         return self.database or str(self.path)
+
+    @property
+    def parts(self) -> list[Path]:
+        """The file, or the files that match the pattern, sorted by name."""
+        path = self.path
+        if "*" not in path.name:
+            return [path]
+        found = path.parent.glob(path.name)
+        return sorted(part for part in found if not part.name.startswith("."))
 
     @property
     def is_parquet(self) -> bool:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.site.table_source import MARKED, TableSource
-from pramana_core.errors import TableError
+from pramana_core.errors import PramanaError, TableError
 from pramana_core.text_files import encoding_of
 
 SEPARATORS = ",;\t|"
@@ -155,6 +155,18 @@ def with_points(cells: pa.Array) -> pa.Array:
     grouped = pc.match_substring_regex(cells, _GROUPED)
     cells = pc.if_else(grouped, pc.replace_substring(cells, ".", ""), cells)
     return pc.replace_substring_regex(cells, _COMMA, r"\1.\2")
+
+
+def add_first_line(problems: list[PramanaError], source: TableSource, records: int) -> None:
+    """Add the line of record 1 to problems that name records, if each is one line of a CSV file."""
+    if not problems or source.database or source.is_parquet or source.is_sheet:
+        return
+    with opened(source.path) as file:
+        lines = len(file.read().splitlines())
+    first = 2 + CsvFormat.of(source).declared
+    # A record has one line or more, so with this count none has two and no line is blank.
+    if lines == records + first - 1:
+        problems[0].remedy = f"{problems[0].remedy} Record 1 is line {first} of the file."
 
 
 def fault(source: TableSource, reason: str = "") -> TableError:

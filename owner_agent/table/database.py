@@ -98,7 +98,9 @@ def _connection(source: TableSource) -> Iterator[Connection]:
         raise TableError(
             f"The table {source} cannot be read: the database answered with {cause}.",
             where="table",
-            remedy="Check the address, that the database is running, that `query` works there, and"
+            remedy="Check that the file exists, and that `query` works there."
+            if kind == "sqlite"
+            else "Check the address, that the database is running, that `query` works there, and"
             " that you have read access. Set the password in PGPASSWORD, or in a file that"
             " PGPASSFILE names.",
         ) from None

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
+from owner_agent.table.csv_format import add_first_line
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
@@ -50,7 +51,7 @@ class Encoded:
 
 
 class FoundRows:
-    """The count of rows with a finding in a table, and the first row numbers, from 1."""
+    """The count of records with a finding in a table, and the first records, from 1."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -69,12 +70,12 @@ class FoundRows:
 
     @property
     def text(self) -> str:
-        """The count of rows and the first row numbers, as text."""
+        """The count of records and the first of their numbers, as text."""
         first = ", ".join(map(str, self._first))
         if self.count == 1:
-            return f"1 row (row {first})"
+            return f"1 record (record {first})"
         more = ", ..." if self.count > _SHOWN_ROWS else ""
-        return f"{self.count:,} rows (rows {first}{more})"
+        return f"{self.count:,} records (records {first}{more})"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
     columns = encoder.add(table)
     ids = table.columns[site.file.record_id]
     problems = record_id_problems(ids, site.file.record_id) + encoder.problems()
+    add_first_line(problems, site.table, table.rows)
     usable = {name: codes for name, codes in columns.items() if encoder.is_readable(name)}
     return Inspection(
         table.rows,
@@ -277,7 +279,7 @@ class ColumnReader:
 
 
 def rows_text(where: Mask) -> str:
-    """Return the count of marked rows and the first row numbers, from 1 after the header."""
+    """Return the count of marked records and the numbers of the first ones, from 1."""
     found = FoundRows()
     found.add(where)
     return found.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.table_source import TableSource
+from owner_agent.table.csv_format import add_first_line
 from owner_agent.table.encode import record_id_problems, rows_text
 from owner_agent.table.table import (
     DATE,
@@ -22,10 +24,10 @@ from owner_agent.table.table import (
     unusable_columns,
     years,
 )
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, first_few
 from pramana_core.discretize import by_halves, equal_frequency, interval_labels
 from pramana_core.discretize.grid import Floats
-from pramana_core.encoding import numbers
+from pramana_core.encoding import number_of, numbers
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN
@@ -61,8 +63,8 @@ _NEARLY = 0.9
 class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
-    `rare` counts the categories of fewer than `FEWEST_RECORDS` records, which a published list
-    would reveal. `public` is true if the list does not come from the table. `note` describes how
+    `rare` are the categories of fewer than `FEWEST_RECORDS` records, which a published list would
+    reveal. `public` is true if the list does not come from the table. `note` describes how
     the values were interpreted.
     """
 
@@ -70,7 +72,7 @@ class ProposedVariable:
     categories: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     missing: str | None = None
-    rare: int = 0
+    rare: tuple[str, ...] = ()
     public: bool = False
     sensitive: bool = True
     note: str = ""
@@ -93,17 +95,21 @@ class ProposedVariable:
         OptionError.
         """
         if kind == "cuts":
-            try:
-                cuts = tuple(float(cut) for cut in given)
-            except (TypeError, ValueError):
+            cuts = tuple(map(number_of, given))
+            if not all(a < b for a, b in itertools.pairwise((-math.inf, *cuts, math.inf))):
                 raise OptionError(
-                    f"The cuts of {self.name!r} are not numbers.", where=self.name
-                ) from None
-            return replace(self, categories=(), cuts=cuts, rare=0, public=True)
+                    f"The cuts of {self.name!r} must be numbers in ascending order.", where="cuts"
+                )
+            return replace(self, categories=(), cuts=cuts, rare=(), public=True)
         categories = tuple(dict.fromkeys(str(category).strip() for category in given))
+        if "" in categories or len(categories) < 2:
+            raise OptionError(
+                f"The categories of {self.name!r} must be two or more different texts.",
+                where="categories",
+            )
         if self.missing is not None and self.missing not in categories:
             categories += (self.missing,)
-        return replace(self, categories=categories, cuts=(), rare=0, public=True)
+        return replace(self, categories=categories, cuts=(), rare=(), public=True)
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,9 @@ def propose_site(
     table = read_table(source, [name for name in names if name not in left_out])
     counts = {name: pc.value_counts(column) for name, column in table.columns.items()}
     chosen = record_id or _record_id(table.columns, counts)
+    problems = record_id_problems(table.columns[chosen], chosen)
+    add_first_line(problems, source, table.rows)
+    raise_together(problems)
     variables: list[ProposedVariable] = []
     dates: list[str] = []
     for name, counted in counts.items():
@@ -169,7 +178,7 @@ def require_columns(wanted: Sequence[str], names: Sequence[str]) -> None:
         raise MissingColumn(
             f"The table has no column {', '.join(map(repr, absent))}{did_you_mean(absent, names)}.",
             where=absent[0],
-            remedy=f"The table's columns are {', '.join(map(repr, names))}.",
+            remedy=f"The table's columns are {first_few(map(repr, names), 12)}.",
         )
 
 
@@ -189,15 +198,15 @@ def _are_dates(values: pa.Array) -> bool:
 
 
 def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructArray]) -> str:
-    """Return the column that identifies the records. Raises OptionError, DuplicateRecordId."""
+    """Return the column that identifies the records, perhaps with mistakes. Raises OptionError."""
     rows = len(next(iter(columns.values())))
     candidates = [name for name in counts if _identifies(counts[name], rows)]
     named = [name for name in counts if _IDENTIFIES.search(name)]
     if found := [name for name in named if name in candidates]:
         return found[0]
     for name in named:
-        if len(counts[name]) >= _NEARLY * rows:
-            raise_together(record_id_problems(columns[name], name))
+        if len(counts[name]) >= _NEARLY * rows and record_id_problems(columns[name], name):
+            return name
     for name in candidates:
         if not _UNNAMED.fullmatch(name):
             return name
@@ -247,12 +256,16 @@ def _propose_variable(
     # Empty cells and a word for "missing" form one category.
     missing = words[0] if words else "?" if empty else None
     lacking = found.get("", 0) + sum(found[word] for word in words)
-    few_missing = int(0 < lacking < FEWEST_RECORDS)
     if numeric and not codes and distinct > many and len(words) < 2:
         if cuts := _cuts(read[np.isfinite(read)]):
-            return ProposedVariable(name, cuts=cuts, missing=missing, rare=few_missing)
+            rare = (str(missing),) if 0 < lacking < FEWEST_RECORDS else ()
+            return ProposedVariable(name, cuts=cuts, missing=missing, rare=rare)
         return "no round cuts divide its numbers into large enough groups"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
+        if numeric and len(words) > 1:
+            return (
+                f"its cells are numbers and {first_few(map(repr, words))}: keep one of these words"
+            )
         if odd := _odd_cells(column):
             return odd
         contains = f": it contains {codes}" if codes else ""
@@ -267,7 +280,7 @@ def _propose_variable(
     counted = {text: found[text] for text in texts}
     if empty:
         counted[str(missing)] = counted.get(str(missing), 0) + found[""]
-    rare = sum(number < FEWEST_RECORDS for number in counted.values())
+    rare = tuple(text for text in ordered if counted[text] < FEWEST_RECORDS)
     return ProposedVariable(
         name, tuple(ordered), missing=missing if empty else None, rare=rare, note=note
     )

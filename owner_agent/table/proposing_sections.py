@@ -14,6 +14,7 @@ from owner_agent.site.tree_section import AttributeSection, TargetSection
 from owner_agent.site.writing import ExtendedSite
 from owner_agent.table.proposing import require_columns
 from owner_agent.table.table import column_names
+from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 
 SMALLEST_PATH = 10
@@ -59,7 +60,7 @@ def with_tree(
         raise OptionError(
             f"The site file has no categories for {target!r}.",
             where="target",
-            remedy=f"Name a variable with categories, one of {', '.join(columns)}. `owner-agent"
+            remedy=f"Name a variable with categories, one of {first_few(columns, 12)}. `owner-agent"
             " init --categories` adds categories.",
         )
     kept = _keys(site.file.share_model)

@@ -62,9 +62,14 @@ def site_text(
 
 def write_site(text: str, path: Path) -> None:
     """Write a new site file if the table can be read with it. Raises InputError."""
+    require_readable(text, path)
+    save(path, text.encode(), "site")
+
+
+def require_readable(text: str, path: Path) -> None:
+    """Check that the table can be read with the text of a site file. Raises InputError."""
     site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
     raise_together(list(inspect(site, planned(without_protection(site))).problems))
-    save(path, text.encode(), "site")
 
 
 def _entry(variable: ProposedVariable) -> dict[str, Any]:

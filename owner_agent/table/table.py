@@ -1,7 +1,7 @@
 """Reading the needed columns of a table as text, by the rules of `pramana_core.cells`.
 
-Only an empty cell is missing; `NA` and `?` are ordinary text. Rows are counted from 1, without the
-header. No error message quotes a cell.
+Only an empty cell is missing; `NA` and `?` are ordinary text. Records are counted from 1, without
+the header. No error message quotes a cell.
 """
 
 from __future__ import annotations
@@ -133,8 +133,9 @@ def read_chunks(
 
 
 def years(cells: pa.Array) -> pa.Array:
-    """Return the cells with each date replaced by its year."""
-    return pc.replace_substring_regex(cells, DATE, r"\1\2\3")
+    """Return the cells with each date replaced by its year, or emptied if the year is 0."""
+    read = pc.replace_substring_regex(cells, DATE, r"\1\2\3")
+    return pc.replace_substring_regex(read, "^0000$", "")  # 00.00.0000 means that no date is known
 
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
@@ -207,7 +208,7 @@ def unusable_columns(source: TableSource) -> dict[str, str]:
     """Return the columns whose cells are not single values, and the kind of their content."""
     if not source.is_parquet:
         return {}
-    schema = pa.parquet.ParquetFile(source.path).schema_arrow
+    schema, _ = _parquet_head(replace(source, path=source.parts[0]))
     return {_clean(f.name): f"it contains {_kind(f.type)}" for f in schema if _kind(f.type)}
 
 
@@ -249,11 +250,12 @@ def _unreadable(source: TableSource) -> TableError:
 
 
 def _require_file(source: TableSource) -> None:
-    if not source.path.is_file():
+    if not any(part.is_file() for part in source.parts):
         raise TableError(
             f"The table {source} does not exist.",
             where=str(source),
-            remedy=f"Name a file that ends in {', '.join(TABLE_SUFFIXES)}.",
+            remedy=f"Name a file that ends in {', '.join(TABLE_SUFFIXES)}. For the Parquet files of"
+            " a folder, write FOLDER/*.parquet.",
         )
 
 
@@ -449,26 +451,47 @@ def _open_database(source: TableSource) -> _Content:
     return _Content(names, written, batches, lambda rows: (rows, 0))
 
 
+def _parquet_head(source: TableSource) -> tuple[pa.Schema, int]:
+    try:
+        with pa.parquet.ParquetFile(source.path) as file:
+            return file.schema_arrow, file.metadata.num_rows
+    except _FAILURES:
+        raise _unreadable(source) from None
+
+
 def _open_parquet(source: TableSource) -> _Content:
-    # Read pages on demand; otherwise memory would contain a whole row group.
-    file = pa.parquet.ParquetFile(source.path, buffer_size=_PAGE_BYTES)
-    written = list(file.schema_arrow.names)
+    parts = source.parts
+    heads = [_parquet_head(replace(source, path=part)) for part in parts]
+    schema = heads[0][0]
+    for part, (own, _) in zip(parts, heads, strict=True):
+        if not own.equals(schema):
+            raise TableError(
+                f"The columns of {part} differ from those of {parts[0]}: name, order or type.",
+                where=str(part),
+                remedy="Export all parts of the table alike.",
+            )
+    written = list(schema.names)
     names = list(map(_clean, written))
 
     def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         called = {written[names.index(name)]: name for name in wanted}
         for name in called:
-            if kind := _kind(file.schema_arrow.field(name).type):
+            if kind := _kind(schema.field(name).type):
                 raise TableError(
                     f"Column {called[name]!r} of the table {source} contains {kind}, not single"
                     " values.",
                     where=called[name],
                     remedy="Omit the column, or export a column for each value.",
                 )
-        for batch in file.iter_batches(_BATCH_ROWS, columns=list(called), use_threads=False):
-            yield batch.rename_columns([called[name] for name in batch.schema.names])
+        for part in parts:
+            # Read pages on demand; otherwise memory would contain a whole row group.
+            with pa.parquet.ParquetFile(part, buffer_size=_PAGE_BYTES) as file:
+                for batch in file.iter_batches(
+                    _BATCH_ROWS, columns=list(called), use_threads=False
+                ):
+                    yield batch.rename_columns([called[name] for name in batch.schema.names])
 
-    return _Content(names, written, batches, lambda rows: (rows, file.metadata.num_rows))
+    return _Content(names, written, batches, lambda rows: (rows, sum(count for _, count in heads)))
 
 
 def _present(

@@ -21,14 +21,14 @@ from pramana.client.standing import Alignment, Disclosure, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.sentences import joined
+from pramana.frames.sentences import joined, listed
 from pramana.frames.tables import names_of, shown
 from pramana.model_sharing.combined_trees import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
-from pramana_core.marginals.levels import Groups, flat_groups
+from pramana_core.marginals.levels import Groups
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records
 from pramana_core.wire.jobs import CountsSpec, JobSpec
@@ -168,10 +168,10 @@ class Study:
         except NotFound:
             found = None
         if found is None or found.study != self.name:
-            known = self.models()["id"]
+            known = list(self.models()["id"])
             raise NotFound(
                 f"Study {self.name!r} has no model {model!r} that this token may see"
-                f"{did_you_mean([model], known)}; models() lists them.",
+                f"{did_you_mean([model], known)}; it has {listed(known) or 'none'}.",
                 where="model",
             )
         return self._line.fetch(model_path(model) + ("" if form == "json" else f"/{quote(form)}"))
@@ -229,20 +229,21 @@ class Study:
         Args:
             variables: one name, or a list of them.
             records: see `run`.
-            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`.
+            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`;
+                None for the groups that the variable's owner states, if any; {} for no groups.
             estimator: see `run`.
             order: see `run`.
 
         Returns:
-            the job; `model` is a frame in the form of `EstimatedCounts.table` or, with `groups`, of
-            `EstimatedCounts.levels`.
+            the job; `model` is a frame in the form of `EstimatedCounts.table` or, if there are
+            groups, of `EstimatedCounts.levels`.
 
         Raises as `run`.
         """
         names = names_of(variables, "variables")
-        table = {"kind": "contingency-table", "variables": names}
+        table: dict[str, Any] = {"kind": "contingency-table", "variables": names}
         if groups is not None:
-            table["groups"] = flat_groups(groups)
+            table["groups"] = groups
         return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:
@@ -252,10 +253,10 @@ class Study:
         except NotFound:
             found = None
         if found is None or found.study != self.name:
-            known = self.jobs()["id"]
+            known = list(self.jobs()["id"])
             raise NotFound(
                 f"Study {self.name!r} has no job {job!r} that this token may"
-                f" see{did_you_mean([job], known)}; jobs() lists them.",
+                f" see{did_you_mean([job], known)}; it has {listed(known) or 'none'}.",
                 where="job",
             )
         if found.spec.kind == "contingency-table":

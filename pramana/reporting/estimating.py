@@ -175,8 +175,8 @@ class EstimatedCounts(Drawn):
         """Return the estimated counts of groups of categories, and of each group's categories.
 
         The counts within a group add up to the count of the group. Two or more small categories of
-        a group share one row, such as `212 others`. A category is small if its count is at most its
-        standard error times the normal quantile.
+        a group share one pooled row, such as `212 others`. A category is small if its count is too
+        small to differ from zero in a test of all categories together.
 
         Args:
             variable: the name of the variable.
@@ -187,8 +187,9 @@ class EstimatedCounts(Drawn):
 
         Returns:
             Columns: `level`, 1 for the outermost groups; `within`, the enclosing group; `category`,
-                the name; `categories`, the count of categories in the row; `count`, `low`, `high`,
-                `se_records` and `se_population` as in `table`.
+                the name; `categories`, the count of categories in the row; `pooled`, whether the
+                row is of small categories; `count`, `low`, `high`, `se_records` and
+                `se_population` as in `table`.
 
         Raises UnknownVariable, UnknownCategory, OptionError, SingularChannel, LimitExceeded.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pramana_core.alike import did_you_mean, repeated_in
+from pramana_core.alike import did_you_mean, first_few, repeated_in
 from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
 CATEGORIES = 1 << 16
@@ -228,7 +228,7 @@ class Domain:
         except KeyError:
             raise UnknownVariable(
                 f"There is no variable {name!r} here{did_you_mean([name], self.names)};"
-                f" the variables are {list(self.names)}.",
+                f" the variables are {first_few(self.names, 12)}.",
                 where=name,
             ) from None
 

@@ -269,7 +269,7 @@ class PartInvalid(StateError):
 
 
 class BudgetExceeded(StateError):
-    """A release would cost more epsilon than the study's budget has left."""
+    """A release, or what a study released before, costs more epsilon than the study's budget."""
 
 
 class StudyPlanNotFollowed(StateError):

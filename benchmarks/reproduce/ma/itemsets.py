@@ -29,6 +29,8 @@ from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, gamma
 
 MINIMUM = 0.05
+LONGEST = 12
+"""The paper limits no length. The longest frequent itemset of the mushroom table has 9 items."""
 TIMES = 30
 RUNS, QUICK_RUNS = 5, 1
 REASONABLE = 10.0
@@ -138,7 +140,9 @@ def _runs(
 
 def _mined(reported: ReportedCounts, plan: Plan) -> Supports:
     items = items_of(plan.domain, PRESENT)
-    return chosen(mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM)))
+    return chosen(
+        mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM, LONGEST))
+    )
 
 
 _LOOKS = {REPEATEDLY: (style.BLUE, "o", "-"), ONCE: (style.RED, "^", "-")}

@@ -11,6 +11,7 @@ import typer
 
 from pramana.simulate.commands import setup as given
 from pramana.simulate.commands.settings import Settings, options_as_typed
+from pramana_core.alike import first_few
 from pramana_core.errors import NotConverged, OptionError
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console, progress_bar
@@ -76,13 +77,6 @@ def simulate(
     if settings == ["help"]:
         console().print(chosen.settings.described(), markup=False, soft_wrap=True)
         return
-    if (target is None) != (kind not in (*CLASSIFIERS, "model-sharing")):
-        raise OptionError(
-            f"{kind} needs --target."
-            if target is None
-            else (f"--target has no effect on {kind}; omit it."),
-            where="--target",
-        )
     where = given.Setup(
         bif,
         table,
@@ -97,6 +91,16 @@ def simulate(
         central_epsilon,
         delta,
     )
+    if (target is None) != (kind not in (*CLASSIFIERS, "model-sharing")):
+        raise OptionError(
+            f"{kind} needs --target."
+            if target is None
+            else f"--target has no effect on {kind}; omit it.",
+            where="--target",
+            remedy=None
+            if target
+            else f"It is one of {first_few(where.source().domain.names, 12)}.",
+        )
     found: Any
     if kind == "model-sharing":
         found = _share(where, str(target), chosen.settings, runs, seed)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pramana.simulate.commands.settings import options_as_typed
+from pramana_core.alike import first_few
 from pramana_core.errors import EstimationError, OptionError, UnknownVariable
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console
@@ -163,12 +164,12 @@ class Setup:
         from pramana_core.ties import exceeds
 
         self._require_randomization()
-        source = self._source()
+        source = self.source()
         if target not in (None, *source.domain.names):
             raise UnknownVariable(
                 f"{source.name} has no variable {target!r} to predict. {source.note}",
                 where="--target",
-                remedy=f"The variables are {list(source.domain.names)}.",
+                remedy=f"The variables are {first_few(source.domain.names, 12)}.",
             )
         records = source.records if self.records is None else self.records
         if holdout and not 0 < round(holdout * records) < records - 1:
@@ -224,7 +225,7 @@ class Setup:
                 remedy="Pass --design with --gamma or --central-epsilon, or --p alone.",
             )
 
-    def _source(self) -> Source:
+    def source(self) -> Source:
         from pramana.simulate.sources import NetworkSource
         from pramana.simulate.tables import read_source
 

@@ -178,7 +178,7 @@ class Coordinated(Sampled):
         return tuple((s, s + c.weight) for s, c in zip(self.starts, self.choices, strict=True))
 
     def describe(self) -> str:
-        return f"one of {len(self.choices)} parts by the study's coin"
+        return f"one of {len(self.choices)} parts by coin"
 
 
 def pieces(

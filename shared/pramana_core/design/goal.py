@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
+from pramana_core.alike import first_few
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.options import Search
@@ -143,7 +144,7 @@ def goal(
         raise OptionError(
             f"Learning {learn} needs a target.",
             where="target",
-            remedy="Name the variable to predict.",
+            remedy=f"Name the variable to predict, one of {first_few(domain.names, 12)}.",
         )
     given = {"length": length, "structure": structure, "target": target}
     for option, users in USERS.items():

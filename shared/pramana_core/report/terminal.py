@@ -82,7 +82,7 @@ def _print_table(table: Table, out: Console) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    shown = RichTable(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    shown = RichTable(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     columns = [column for column in table.columns if column.brief]
     rows = list(filter(table.brief, table.rows))
     if not rows:

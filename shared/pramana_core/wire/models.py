@@ -191,14 +191,16 @@ class LevelMessage(Message):
     """The count of a group of categories, of a category, or of the small categories of a group.
 
     `level` is 1 for the outermost groups; `within` is the enclosing group. Small categories of a
-    group form one row, `n others`: those whose counts are too small to differ from zero in a
-    test of all categories together. The errors of that row include the effect of this choice.
+    group form one row, which is `pooled` and named `n others`: those whose counts are too small to
+    differ from zero in a test of all categories together. The errors of that row include the effect
+    of this choice.
     """
 
     level: int
     within: str
     category: str
     categories: int
+    pooled: bool = False
     count: float
     low: float
     high: float

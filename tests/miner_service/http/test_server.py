@@ -13,18 +13,17 @@ from contextlib import closing
 
 import httpx
 import pytest
-from sqlalchemy import select
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app, first_token
 from miner_service.http.server import bind, exclusive
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
-from miner_service.store.database import HEAD
-from miner_service.store.schema import Base, StudyRow
+from miner_service.store.schema import Base
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
-from pramana_core.errors import Conflict, OptionError, SchemaUnsupported, StoreCorrupt
+from pramana_core.audit import AUDIT
+from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
 
@@ -164,9 +163,17 @@ def test_a_data_directory_has_one_miner(tmp_path):
         pass
 
 
+def test_only_the_first_start_begins_an_audit_log(tmp_path):
+    with exclusive(tmp_path / "data"):
+        (log := tmp_path / "data" / AUDIT).unlink()
+    with exclusive(tmp_path / "data"):
+        assert not log.exists()
+
+
 def test_the_admin_token_is_shown_once(tmp_path):
     assert "no miner's data" in run("admin-token", "--data", tmp_path / "none", code=2)
-    first_token(Settings(tmp_path), tmp_path / "token")
+    with exclusive(tmp_path):
+        first_token(Settings(tmp_path), tmp_path / "token")
     first = (tmp_path / "token").read_text()
     assert TOKEN.fullmatch(first.strip())
     said = run("admin-token", "--data", tmp_path, code=4)
@@ -194,65 +201,14 @@ def test_a_token_that_could_not_be_stored_leaves_no_file(tmp_path, monkeypatch):
         raise OptionError("the disk is full")
 
     file = tmp_path / "token"
-    with monkeypatch.context() as patched:
-        patched.setattr("miner_service.cli.main.note", full)
-        with pytest.raises(OptionError):
-            first_token(Settings(tmp_path), file)
-    assert not file.exists()
-    first_token(Settings(tmp_path), file)
+    with exclusive(tmp_path):
+        with monkeypatch.context() as patched:
+            patched.setattr("miner_service.cli.main.note", full)
+            with pytest.raises(OptionError):
+                first_token(Settings(tmp_path), file)
+        assert not file.exists()
+        first_token(Settings(tmp_path), file)
     assert TOKEN.fullmatch(file.read_text().strip())
-
-
-@pytest.mark.parametrize("later", ["5", str(int(HEAD) + 1), "x"])
-def test_a_database_of_another_version_is_left_alone(tmp_path, later):
-    path = tmp_path / "miner.sqlite"
-    SqliteStore(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num=?", [later])
-        connection.commit()
-        before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(SchemaUnsupported) as raised:
-        SqliteStore(path)
-    assert raised.value.where == str(path)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(later,)]
-
-
-def of_schema_11(path):
-    """Make a database of schema 11 with a study; return the columns of this version's tables."""
-    SqliteStore(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        made = columns_of(connection)
-        for column in ("max_central_epsilon", "central_delta", "central_records"):
-            connection.execute(f"ALTER TABLE studies DROP COLUMN {column}")
-        connection.execute(
-            "INSERT INTO studies (name, title, created, people) VALUES"
-            " ('heart', 'Heart', '2026-11-28 00:00:00.000000', 'same')"
-        )
-        connection.execute("UPDATE alembic_version SET version_num='11'")
-        connection.execute("PRAGMA user_version=11")
-        connection.commit()
-    return made
-
-
-def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(tmp_path):
-    path = tmp_path / "miner.sqlite"
-    made = of_schema_11(path)
-    with closing(SqliteStore(path)) as store, store.read() as session:
-        (study,) = session.scalars(select(StudyRow))
-        assert (study.name, study.max_central_epsilon, study.central_delta) == ("heart", None, 1e-8)
-    with closing(sqlite3.connect(path)) as connection:
-        assert columns_of(connection) == made
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(HEAD,)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (int(HEAD),)
-    SqliteStore(path).close()
-
-
-def columns_of(connection):
-    """Return the columns of studies, by name: type and whether they may be null."""
-    found = connection.execute("PRAGMA table_info(studies)").fetchall()
-    return {name: (kind, required) for _, name, kind, required, *_ in found}
 
 
 def test_tables_that_are_not_a_miners_are_left_alone(tmp_path):
@@ -272,31 +228,3 @@ def test_small_answers_go_at_once(tmp_path):
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["doctor"],
-        ["check"],
-        ["backup", "copy"],
-        ["study", "list"],
-        ["monitor-token", "prometheus"],
-        ["worker"],
-    ],
-)
-def test_only_the_service_upgrades_or_creates_a_store(tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    data = tmp_path / "data"
-    data.mkdir(mode=0o700)
-    of_schema_11(data / "miner.sqlite")
-    before = (data / "miner.sqlite").read_bytes()
-    result = CliRunner().invoke(app, [*words, "--data", str(data)])
-    if words == ["doctor"]:
-        assert "schema 11" in result.output
-    else:
-        assert isinstance(result.exception, SchemaUnsupported)
-    assert (data / "miner.sqlite").read_bytes() == before
-    result = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "other")])
-    assert result.exit_code
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]

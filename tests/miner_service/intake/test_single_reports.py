@@ -12,14 +12,18 @@ from sqlalchemy import select
 
 from miner_service.backup import back_up, restore
 from miner_service.checking import check
+from miner_service.http.server import exclusive
 from miner_service.intake import reports as intake
+from miner_service.intake.study_privacy import require_budget_covers
 from miner_service.services import open_services
 from miner_service.settings import Limits, Settings
 from miner_service.store.columns import load_keys
+from miner_service.store.people import find_study
 from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
 from miner_service.store.tables import delete_rows
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
+from pramana_core.errors import BudgetExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
@@ -302,6 +306,29 @@ def test_a_budget_holds_back_what_was_published(start: Any, assert_problem: Any)
     assert_problem(short.send(ROWS, "1"), 404, "not-found")
 
 
+@pytest.mark.parametrize(
+    "budget", [{"max_epsilon_record": 2.0}, {"max_central_epsilon": 9.0, "central_records": 1}]
+)
+def test_a_later_budget_must_cover_what_was_published(lungs: Setting, budget: Any) -> None:
+    """The plan counts from its publication, and after its withdrawal if it has reports."""
+
+    def require(**limits: float) -> None:
+        with lungs.miner.services.database.write() as session:
+            row = find_study(session, "lungs")
+            for name, limit in limits.items():
+                setattr(row, name, limit)
+            require_budget_covers(session, row)
+            session.rollback()
+
+    for _ in range(2):
+        with pytest.raises(BudgetExceeded) as refused:
+            require(**budget)
+        assert refused.value.where == "clients"
+        require(max_epsilon_record=2.2)
+        lungs.send(ROWS, "1")
+        assert lungs.miner.admin("DELETE", PATH).status_code == 200
+
+
 def test_a_check_finds_counts_that_do_not_agree(lungs: Setting) -> None:
     lungs.send(ROWS, "1")
     with lungs.miner.services.database.write() as session:
@@ -314,7 +341,8 @@ def test_a_restored_backup_has_counts_and_receipts(lungs: Setting, tmp_path: Pat
     lungs.send(ROWS, "1")
     back_up(lungs.miner.services, tmp_path / "backup", lambda *_: None)
     lungs.send(ROWS, "2")  # forgotten: its gateway sends it again
-    other = open_services(Settings(tmp_path / "other"), lungs.miner.clock)
+    with exclusive(tmp_path / "other"):
+        other = open_services(Settings(tmp_path / "other"), lungs.miner.clock)
     restore(other, tmp_path / "backup", lambda *_: None)
     for batch, new in (("1", False), ("2", True)):
         body = ReportBatch(batch=f"{batch:0>16}", plan_digest=PLAN.digest, reports=ROWS)

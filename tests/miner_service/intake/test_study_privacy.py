@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 from miner_service.cli.main import app
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
+from pramana_core.errors import BudgetExceeded
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.channels import PlanMessage
 
 
@@ -215,7 +217,7 @@ def test_a_central_bound_above_the_budget_is_a_warning(miner, release):
     told = north.get("/v1/studies/asia/privacy")
     assert told["central"]["epsilon"] > 0.5
     (warning,) = (one for one in told["warnings"] if "central" in one)
-    assert f"{told['central']['epsilon']:.4g}" in warning
+    assert f"{rounded_up(told['central']['epsilon'])}" in warning
 
 
 @pytest.mark.parametrize(
@@ -317,10 +319,20 @@ def test_a_refusal_does_not_depend_on_whose_records_are_whose(limited, release, 
         assert_problem(answer, 409, "budget-exceeded")
 
 
-def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem):
+@pytest.fixture
+def change(miner):
+    """A command that changes the study; it returns the error, if any."""
+
+    def invoke(command, *words):
+        words = ["study", command, "asia", *words, "--data", str(miner.data)]
+        return CliRunner().invoke(app, words)
+
+    return invoke
+
+
+def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem, change):
     def budget(*words):
-        words = ["study", "budget", "asia", *words, "--data", str(miner.data)]
-        assert CliRunner().invoke(app, words).exit_code == 0
+        assert change("budget", *words).exit_code == 0
 
     miner.study("asia", max_epsilon_record=1)
     north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
@@ -329,13 +341,70 @@ def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem)
     assert_problem(answer, 409, "budget-exceeded")
     budget("--max-epsilon-record", "2")
     path = north.announce("asia", over)
-    # Lowered before anything left, it holds for what was announced; what left stays.
+    # Lowered before anything left, it holds for what was announced.
     budget("--max-epsilon-column", "1")
     assert_problem(north.put(path, 0, over.parts[0]), 409, "budget-exceeded")
     budget()
     assert north.put(path, 0, over.parts[0]).status_code == 201
-    budget("--max-epsilon-record", "1")
+    budget("--max-epsilon-record", "1.4")
     assert north("POST", f"{path}/seal").status_code == 200
     answer = south("POST", "/v1/studies/asia/releases", json=release(plan(b=2)).body)
     assert_problem(answer, 409, "budget-exceeded")
     assert (miner.data / "audit.jsonl").read_text().count('"action": "change_budget"') == 4
+
+
+CENTRAL_OPTIONS = ("--central-epsilon", "5", "--records", "20")
+
+
+@pytest.mark.parametrize(
+    ("last", "words", "first", "number"),
+    [
+        (4, ("--max-epsilon-record", "2"), "r2", "2.773"),
+        (4, ("--max-epsilon-column", "1"), "r1", "1.387"),
+        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.387"),
+        (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20"),
+        (None, CENTRAL_OPTIONS, "r2", "'b'"),
+        (4, CENTRAL_OPTIONS, None, ""),
+        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3863"), None, ""),
+    ],
+)
+def test_a_budget_must_cover_what_was_released(miner, release, change, last, words, first, number):
+    """The refusal names the first release that exceeds the budget, and nothing changes."""
+    miner.study("asia")
+    paths = {
+        name: miner.owner("asia", owner).publish("asia", release(made, range(20), name=name))
+        for name, owner, made in (("r1", "north", plan(a=4)), ("r2", "south", plan(b=last)))
+    }
+    before = miner.snapshot()
+    done = change("budget", *words)
+    if first is None:
+        assert done.exit_code == 0, done.output
+        return
+    assert isinstance(done.exception, BudgetExceeded)
+    assert paths[first].endswith(done.exception.where)
+    owner = {"r1": "north", "r2": "south"}[first]
+    for part in (f"Release {first} of owner {owner}", number):
+        assert part in done.exception.message
+    assert miner.snapshot() == before
+    assert "change_budget" not in (miner.data / "audit.jsonl").read_text()
+
+
+def test_a_correction_of_people_is_stored_and_warns_if_the_budget_is_exceeded(
+    miner, release, change
+):
+    miner.study("asia", max_epsilon_record=1.5, people="different")
+    for owner in ("north", "south"):
+        miner.owner("asia", owner).publish("asia", release(plan(a=4), name=owner))
+    assert "warning: Release south of owner south" in change("people", "same").stdout
+    assert miner.admin.get("/v1/studies/asia")["people"] == "same"
+    assert "warning" not in change("people", "different").stdout
+
+
+def test_a_forecast_refuses_public_columns_under_a_central_budget(miner, release, assert_problem):
+    miner.study("asia", **CENTRAL)
+    north = miner.owner("asia", "north")
+    body = release(plan(a=1.1, b=None), HIDDEN).body
+    answer = north("POST", "/v1/studies/asia/releases", json=body)
+    problem = assert_problem(answer, 409, "budget-exceeded")
+    told = north("POST", "/v1/studies/asia/privacy", json={"plan": body["plan"]}).json()
+    assert told["refused"] == f"{problem.detail} {problem.remedy}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -48,6 +49,7 @@ def test_a_table_of_groups_adds_up_at_every_level(survey):
     assert [*rows] == [
         (1, "all"), (2, "young"), (3, young), (2, "older"), *((3, age) for age in older)
     ]  # fmt: skip
+    assert not any(row["pooled"] for row in model["levels"])
     assert rows[1, "all"]["count"] == pytest.approx(model["records"])
     assert rows[1, "all"]["se_records"] == pytest.approx(0, abs=1e-3)
     both = sum(by_age[age]["count"] for age in older)
@@ -102,3 +104,16 @@ def test_the_dashboard_links_models_and_owners_see_no_others(survey):
         assert study.owner("GET", address).status_code == 200
     (seen,) = study.owner.get("/v1/dashboard")["studies"]
     assert [m["id"] for m in seen["models"]] == [first["id"]]
+
+
+@pytest.mark.parametrize("deep", [30, 300, 3000])
+def test_groups_of_any_depth_are_answered(survey, assert_problem, deep):
+    study = survey()
+    nested = '{"g":' * deep + '["young"]' + "}" * deep
+    chain = json.dumps({"g0": ["young"]} | {f"g{i + 1}": [f"g{i}"] for i in range(deep)})
+    spec = json.dumps({"spec": {**TABLE, "variables": ["age"], "groups": {}}})
+    for groups in (nested, chain):
+        body = spec.replace("{}", groups)
+        json_type = {"Content-Type": "application/json"}
+        answer = study.analyst("POST", "/v1/studies/survey/jobs", content=body, headers=json_type)
+        assert_problem(answer, 422, answer.json()["code"])

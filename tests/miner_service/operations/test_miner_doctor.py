@@ -161,6 +161,7 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
     "open audit log": (
         _files("audit.jsonl", lambda p: p.chmod(0o666)), "data-folder", "key-file",
     ),
+    "no audit log": (_files("audit.jsonl", lambda p: p.unlink()), "disk", "not-ready"),
     "no database": (_files("miner.sqlite", lambda p: p.unlink()), "database", "option-invalid"),
     "damaged database": (_damaged, "database", "store-corrupt"),
     "database of another schema": (_other_schema, "database", "schema-unsupported"),
@@ -188,6 +189,13 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
     ),
     "tokens end": (_later(days=360), "tokens", "unauthenticated"),
     "plan over the budget": (_over_budget, "budgets", "budget-exceeded"),
+    "release over the budget": (
+        lambda one: one.change(
+            update(StudyRow).values(max_central_epsilon=9, central_records=10**6)
+        ),
+        "budgets",
+        "budget-exceeded",
+    ),
     "service away": (
         lambda one: one.set_web(public_url="http://127.0.0.1:9"), "service", "not-ready",
     ),

@@ -13,7 +13,9 @@ import pytest
 from miner_service.settings import Settings, StorageSettings
 from miner_service.store.postgres import parse_address, read_password, shown
 from miner_service.store.sqlite import open_database
-from pramana_core.errors import NotReady, OptionError
+from owner_agent.site.table_source import TableSource
+from owner_agent.table.database import database_columns
+from pramana_core.errors import NotReady, OptionError, TableError
 from tests.forked import Forked
 from tests.postgres import running_postgres
 
@@ -30,6 +32,11 @@ def assert_told_nothing(*texts):
         assert not [piece for piece in pieces() if piece in text], text
 
 
+def change_password(connection, password):
+    secret = connection.execute("SELECT quote_literal(%s)", [password]).fetchone()[0]
+    connection.execute(f"ALTER ROLE miner PASSWORD {secret}")
+
+
 @pytest.fixture(scope="module")
 def guarded():
     """A server that asks its user for a password."""
@@ -37,8 +44,7 @@ def guarded():
         server = stack.enter_context(running_postgres("fsync=off"))
         with server.connect() as connection:
             connection.execute("CREATE ROLE miner LOGIN CREATEDB")
-            secret = connection.execute("SELECT quote_literal(%s)", [PASSWORD]).fetchone()[0]
-            connection.execute(f"ALTER ROLE miner PASSWORD {secret}")
+            change_password(connection, PASSWORD)
             connection.execute("CREATE DATABASE miner OWNER miner")
             rules = server.folder / "data" / "pg_hba.conf"
             asked = "host all miner 127.0.0.1/32 scram-sha-256\n"
@@ -87,6 +93,31 @@ def test_a_password_of_any_characters_opens_and_a_wrong_one_does_not(
     own.write_text("*:*:*:miner:" + PASSWORD.replace("\\", "\\\\").replace(":", "\\:") + "\n")
     monkeypatch.setenv("PGPASSFILE", str(own))
     open_database(settings()).close()
+
+
+def test_a_changed_password_is_read_from_its_file_at_the_next_start(
+    guarded, address, file, tmp_path, monkeypatch
+):
+    """The miner reads its own file, and an owner's agent libpq's for its table."""
+    own, table = tmp_path / "pgpass", TableSource(tmp_path, database=address, query="pg_am")
+    own.touch(mode=0o600)
+    own.write_text(f"*:*:*:miner:{PASSWORD[:4]}\n")
+    monkeypatch.setenv("PGPASSFILE", str(own))
+    settings = Settings(
+        tmp_path, storage=StorageSettings(database=address, database_password_file=file)
+    )
+    with guarded.connect() as connection:
+        change_password(connection, "another")
+        try:
+            refused(settings)
+            with pytest.raises(TableError):
+                database_columns(table)
+            file.write_text("another\n")
+            own.write_text("*:*:*:miner:another\n")
+            open_database(settings).close()
+            assert "amname" in database_columns(table)
+        finally:
+            change_password(connection, PASSWORD)
 
 
 @pytest.mark.parametrize("text", ["", "\n", None])

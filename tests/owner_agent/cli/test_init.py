@@ -3,16 +3,20 @@
 import io
 import itertools
 import json
+import re
 import stat
+from datetime import UTC, datetime
 
 import pytest
 
 from owner_agent.cli import init as module
 from owner_agent.site.public_part import read_part
 from owner_agent.site.site import load_site
+from pramana_core.wire.privacy import InvitationFile
 from tests.owner_agent.table.workbooks import write_workbook
 
 NAMES = ["usual", "pretentious", "great_pret"]
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SECRETS = ("SECRET-DIAGNOSIS", "remark of person", "CHILD-0")
 
 
@@ -168,13 +172,60 @@ def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
     answers("family", "y", "l", "30,45", "n", "?", "y", "parent", "parents")
     ended = init()
     assert ended.exit_code == 0, ended.err
-    assert "1 of these categories have fewer than 5 records" in ended.out
+    assert "each of these categories: SECRET-DIAGNOSIS." in ended.out
     assert "(did you mean 'parents'?)" in ended.out
     file = load_site(fresh.folder / "site.toml").file
     assert file.owner == "family"
     parents, age, diagnosis = file.variables
     assert (parents.sensitive, age.sensitive, age.cuts) == (False, True, (30, 45))
     assert "SECRET-DIAGNOSIS" in diagnosis.categories
+
+
+def test_a_wrong_answer_is_asked_again_and_earlier_answers_are_kept(fresh, init, answers):
+    # Lists that no site file may have, then one that the table does not fit, then a good one.
+    lists = ("usual", "usual,,other", "usual,other", ",".join(NAMES))
+    typed = [word for listed in lists for word in ("l", listed)]
+    # Parents and twice have the same values: sent unchanged, one reveals the other.
+    table = children().replace("parents,", "parents,twice,")
+    fresh.write_table(re.sub("(usual|great_pret|pretentious)", r"\1,\1x", table))
+    answers("family", *typed, "y", "l", "45,30", "l", "30,45", "y", "y", "twice", "none")
+    ended = init()
+    assert ended.exit_code == 0, ended.err
+    assert "--categories of `init`" in ended.out
+    assert "'twice' is sent unchanged and reveals 'parents'" in ended.out
+    parents, twice, age, *_ = load_site(fresh.folder / "site.toml").file.variables
+    assert (parents.categories, age.cuts) == (tuple(NAMES), (30, 45))
+    assert twice.sensitive
+
+
+def test_numbers_with_two_words_for_missing_are_omitted_for_that_reason(fresh, command):
+    rows = [f"P{i:03d},{('n/a', '-')[i % 2] if i < 9 else i / 4},{'ny'[i % 2]}" for i in range(280)]
+    ended, found = _proposed(fresh, command, "pid,weight,ill", rows)
+    assert "weight" not in found
+    assert "'weight', its cells are numbers and 'n/a', '-': keep one" in ended.out
+
+
+def test_a_mistake_in_an_option_is_not_blamed_on_the_site_file(fresh, init):
+    for words, where in (
+        (("--cuts", "age=45,30"), "--cuts"),
+        (("--cuts", "age="), "--cuts"),
+        (("--categories", "parents=usual,"), "--categories"),
+        (("--owner", "a b"), "--owner"),
+    ):
+        ended = init("--yes", *(() if "--owner" in words else ("--owner", "family")), *words)
+        assert ended.exit_code == 2
+        assert "error (option-invalid)" in ended.err
+        assert f"option: {where}" in ended.err
+        assert "site file" not in ended.err
+
+
+def test_with_an_invitation_the_last_line_is_the_command_to_join(fresh, init):
+    invited = InvitationFile(
+        miner="https://m.example", study="s", owner="family", secret="s" * 20, expires=LATER
+    )
+    file = fresh.folder / "s.invitation"
+    file.write_text(invited.model_dump_json())
+    assert f"`owner-agent join {file} --site" in init("--yes", "--invitation", str(file)).out
 
 
 @pytest.mark.parametrize(
@@ -288,13 +339,13 @@ def test_a_column_of_numbers_with_a_few_other_cells_names_their_rows(fresh, comm
     rows[17], rows[250] = "p17;a;unknown", "p250;b;see file"
     ended, found = _proposed(fresh, command, "id;kind;weight", rows)
     assert list(found) == ["kind"]
-    assert "2 rows (rows 18, 251)" in ended.out
+    assert "2 records (records 18, 251)" in ended.out
     assert "unknown" not in ended.out + (fresh.folder / "site.toml").read_text()
     for name in ("site.toml", "family.public.toml"):
         (fresh.folder / name).unlink()
     ended, _ = _proposed(fresh, command, "id;kind;weight", rows, "--cuts", "weight=60,80")
     assert ended.exit_code == 2
-    assert "2 rows (rows 18, 251)" in ended.err
+    assert "2 records (records 18, 251)" in ended.err
     rows[17], rows[250] = (f"p{i};a;60.5".replace(".", comma) for i in (17, 250))
     ended, found = _proposed(fresh, command, "id;kind;weight", rows)
     assert found["weight"].cuts
@@ -359,7 +410,8 @@ def test_a_repeated_id_is_named_by_its_rows_and_not_by_its_value(fresh, command)
     ended = command("init", str(table), "--owner", "family", "--yes")
     assert (ended.exit_code, "(record-id-duplicate)" in ended.err) == (2, True)
     assert "'Fallnr'" in ended.err
-    assert "rows 8, 121" in ended.err
+    assert "records 8, 121" in ended.err
+    assert "Record 1 is line 2 of the file." in ended.err
     assert WARD[8][0] not in ended.out + ended.err
     assert not (fresh.folder / "site.toml").exists()
 

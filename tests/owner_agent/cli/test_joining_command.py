@@ -117,7 +117,22 @@ def test_it_says_who_is_awaited_and_whose_step_is_next(newcomer, join, command):
     for said in (join("--linkage", str(newcomer.linkage)), command("join")):
         assert said.exit_code == 0, said.err
         assert "clinic-south, lab" in said.out
+        assert "run `owner-agent design --gamma 19 --apply`" in said.out
         assert "the operator or custodian: design the plan: owner-agent design PART" in said.out
+
+
+def test_an_owner_that_follows_the_plan_is_not_sent_back_to_join(newcomer, join, command):
+    what = "store the study's plan (owner-agent join), then publish"
+    step = {"who": "custodian", "what": what, "command": "owner-agent publish"}
+    both = ["clinic-north", "clinic-south"]
+    newcomer.miner.standing = {"awaited": [], "next": [{**step, "owners": both}]}
+    refused = join("--linkage", str(newcomer.linkage))
+    assert "custodian of clinic-north, clinic-south: store" in refused.out
+    for said in (command("join", "--yes"), command("join")):
+        assert "custodian of clinic-south: store" in said.out
+        assert "for you: owner-agent plan, then owner-agent publish" in said.out
+    newcomer.miner.standing["next"][0]["owners"] = ["clinic-north"]
+    assert what not in command("join").out
 
 
 def test_an_invitation_for_somebody_else_is_not_used(newcomer, join, site_text):

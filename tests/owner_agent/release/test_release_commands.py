@@ -98,7 +98,7 @@ def test_check_names_rows_and_no_cell(bench, command, kind):
     for words in (("check",), ("check", "--json"), (COMMANDS[kind][0],)):
         done = command(*words)
         assert done.exit_code == 2
-        assert "row 4" in done.out + done.err
+        assert "record 4" in done.out + done.err
         assert "secret-text" not in done.out + done.err
 
 

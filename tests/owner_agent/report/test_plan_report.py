@@ -159,6 +159,19 @@ def test_every_measure_is_that_of_the_listed_matrix(scheme):
         same_bounds(found, brute_gamma(scheme))
 
 
+def test_a_terminal_of_80_columns_breaks_no_name_and_repeats_no_channel():
+    names = [f"household_income_{place:02d}_last_years" for place in range(15)]
+    pairs = [Choice(two, RESOLUTION // 105, Symmetric.from_gamma(4, 19))
+             for two in itertools.combinations(range(15), 2)]  # fmt: skip
+    variables = tuple(Variable(name, ("a", "b")) for name in names)
+    made = report(plan_of(Block(variables, Sampled((2,) * 15, tuple(pairs)))), 3000)
+    out = io.StringIO()
+    print_report(made, *[Console(file=out, width=80)] * 2)
+    lines = [line.split() for line in out.getvalue().splitlines() if "household" in line]
+    assert [line[0] for line in lines] == names
+    assert out.getvalue().count("parts sampled") == 1
+
+
 def test_what_has_no_number_has_a_reason():
     made = report(plan_of(SCHEMES["sampled pairs"]), 900).as_dict()
     (whole,) = made["blocks"]

@@ -1,4 +1,4 @@
-"""Tables in databases: the same release as from files, and nothing left where one goes away."""
+"""Tables in databases and in parts: the same release as from a file, and all or nothing."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from owner_agent.site.site import load_site
-from owner_agent.table.table import detect, read_chunks, read_table
+from owner_agent.table.table import cut, detect, read_chunks, read_table
 from pramana_core.errors import ConfigError, MissingColumn, OptionError, TableError
 from tests.owner_agent.conftest import SITE
 from tests.owner_agent.release.publishing import published
@@ -26,6 +26,7 @@ ROWS = [
     )
     for i in range(60)
 ]
+AS_TEXT = pa.schema([(name, pa.string()) for name in COLUMNS])
 MADE = "(patient_id text, smokes text, age integer, region text)"
 
 
@@ -41,6 +42,18 @@ def in_parquet(folder):
     columns = dict(zip(COLUMNS, map(list, zip(*ROWS, strict=True)), strict=True))
     pq.write_table(pa.table(columns), folder / "patients.parquet")
     return 'table = "patients.parquet"'
+
+
+def in_parts(folder, named=("10", "2", "a")):
+    """Write the rows in three files, in the order of their names."""
+    (folder / "parts").mkdir(exist_ok=True)
+    for name, start in zip(named, (0, 25, 50), strict=True):
+        columns = map(list, zip(*ROWS[start : start + 25], strict=True))
+        table = pa.table(dict(zip(COLUMNS, columns, strict=True)))
+        pq.write_table(table, folder / "parts" / f"{name}.parquet")
+    (folder / "parts" / "_SUCCESS").touch()
+    (folder / "parts" / "._10.parquet").touch()
+    return 'table = "parts/*.parquet"'
 
 
 def in_sqlite(folder):
@@ -68,11 +81,11 @@ def write(bench, table):
     return bench.site
 
 
-def test_a_table_from_four_sources_is_one_release(bench, postgres):  # noqa: F811
+def test_a_table_from_five_sources_is_one_release(bench, postgres):  # noqa: F811
     fill(postgres)
     query = "select p.*, 1 as more from patients p where age is null or age > 0;"
     tables = [
-        *(make(bench.folder) for make in (in_csv, in_parquet, in_sqlite)),
+        *(make(bench.folder) for make in (in_csv, in_parquet, in_parts, in_sqlite)),
         f'table = "{address(postgres)}"\nquery = "public.patients"',
         f'table = "{address(postgres)}"\nquery = "{query}"',
     ]
@@ -93,6 +106,46 @@ def test_rows_come_in_the_order_of_the_record_ids_whatever_the_size_of_a_chunk(b
     assert set(chunks[0].others) == {"age", "region"}
 
 
+def test_parts_are_read_in_the_order_of_their_names(bench):
+    chunks = list(read_chunks(write(bench, in_parts(bench.folder)).table, COLUMNS, rows=7))
+    assert [chunk.rows for chunk in chunks] == [7] * 8 + [4]
+    ids = [cell for chunk in chunks for cell in chunk.columns["patient_id"].to_pylist()]
+    assert ids == [row[0] for row in ROWS]
+    assert chunks[-1].read == (60, 60)
+
+
+def test_a_part_that_is_damaged_or_has_other_columns_is_named(bench):
+    table = write(bench, in_parts(bench.folder)).table
+    part = bench.folder / "parts" / "2.parquet"
+    for other in (pq.read_table(part).drop(["age"]), pq.read_table(part).cast(AS_TEXT)):
+        pq.write_table(other, part)
+        with pytest.raises(TableError) as raised:
+            read_table(table, ["smokes"])
+        assert raised.value.where == str(part)
+    part.write_bytes(b"PAR1")
+    with pytest.raises(TableError) as raised:
+        read_table(table, ["smokes"])
+    assert raised.value.where == str(part)
+
+
+def test_a_part_that_vanishes_while_the_table_is_read_leaves_nothing(bench, monkeypatch):
+    site = write(bench, in_parts(bench.folder))
+    before, last = bench.files(), bench.folder / "parts" / "a.parquet"
+
+    def vanish(batches, rows):
+        for batch in batches:
+            last.unlink(missing_ok=True)
+            yield from cut(iter([batch]), rows)
+
+    monkeypatch.setattr("owner_agent.table.table.cut", vanish)
+    with pytest.raises(TableError) as raised:
+        published(bench)
+    assert raised.value.where == str(site.table)
+    assert not last.exists()
+    assert bench.miner.sealed() == []
+    assert bench.files() == before | {"publish.lock": b""}
+
+
 def test_a_missing_column_and_a_table_that_is_not_there(bench):
     site = write(bench, in_sqlite(bench.folder))
     with pytest.raises(MissingColumn) as raised:
@@ -103,6 +156,7 @@ def test_a_missing_column_and_a_table_that_is_not_there(bench):
         with pytest.raises(TableError) as raised:
             read_table(site.table, ["smokes"])
         assert "SECRET" not in str(raised.value)
+        assert "PGPASSWORD" not in str(raised.value)
     with sqlite3.connect(bench.folder / "hospital.db") as connection:
         assert connection.execute("select count(*) from patients").fetchone() == (60,)
 

@@ -246,8 +246,8 @@ def test_unknown_values_are_named_by_row_and_column_and_never_shown(folder, site
     for words in ((folder / "odd.csv", "--record-id", "id"), ("--site", site)):
         code, out, err = called(folder / "missing.json", *words)
         assert code == 2
-        assert "row 2" in err
-        assert "rows 1, 4" in err
+        assert "record 2" in err
+        assert "records 1, 4" in err
         for text in ("Xold", "Xnorth", "Zq"):
             assert text not in out + err
     assert not list(folder.glob("*predictions*"))

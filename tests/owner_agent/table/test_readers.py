@@ -194,9 +194,11 @@ def test_headers_and_cells_as_programs_write_them(tmp_path, text, expected):
 
 def test_of_dates_only_years_are_read_where_the_source_says_so(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("id,born\n1,31.01.1980\n2,1990-2-1 12:30\n3,5/6/2001\n4,\n5,2001\n6,soon\n")
+    path.write_text(
+        "id,born\n1,31.01.1980\n2,1990-2-1 12:30\n3,5/6/2001\n4,\n5,2001\n6,soon\n7,00.00.0000\n"
+    )
     columns = read_table(TableSource(path, dates_as_years=("born",)), ["id", "born"]).columns
-    assert columns["born"].to_pylist() == ["1980", "1990", "2001", "", "2001", "soon"]
+    assert columns["born"].to_pylist() == ["1980", "1990", "2001", "", "2001", "soon", ""]
 
 
 def test_a_workbook_is_read_as_its_csv_is(tmp_path):

@@ -34,15 +34,15 @@ def test_cells_become_codes(bench):
 @pytest.mark.parametrize(
     ("error", "rows", "where", "named"),
     [
-        (UnknownCategory, "1,no,30,north\n2,SECRET,30,north\n", "smokes", "1 row (row 2)"),
-        (UnknownCategory, "1,no,30,north\n2,no,30,SECRET\n", "region", "1 row (row 2)"),
-        (UnknownCategory, MANY, "smokes", "10 rows (rows 2, 4, 6, 8, 10, ...)"),
-        (TableError, "1,no,30,north\n2,,30,north\n3,  ,30,north\n", "smokes", "rows 2, 3"),
+        (UnknownCategory, "1,no,30,north\n2,SECRET,30,north\n", "smokes", "1 record (record 2)"),
+        (UnknownCategory, "1,no,30,north\n2,no,30,SECRET\n", "region", "1 record (record 2)"),
+        (UnknownCategory, MANY, "smokes", "10 records (records 2, 4, 6, 8, 10, ...)"),
+        (TableError, "1,no,30,north\n2,,30,north\n3,  ,30,north\n", "smokes", "records 2, 3"),
         (DuplicateRecordId, "SECRET-1,no,3,north\nX,no,3,north\n SECRET-1,no,1,north\n",
-         "patient_id", "2 rows (rows 1, 3)"),
+         "patient_id", "2 records (records 1, 3)"),
         (TableError, "1,no,30,north\n,no,30,north\n  ,no,30,north\n", "patient_id",
-         "rows 2, 3"),
-        *((TableError, f"1,no,30,north\n2,no,{cell},north\n", "age", "1 row (row 2)")
+         "records 2, 3"),
+        *((TableError, f"1,no,30,north\n2,no,{cell},north\n", "age", "1 record (record 2)")
           for cell in ("SECRET", "1_0", "nan", "inf", "1e999", "0x10", "٣")),
     ],
 )  # fmt: skip
@@ -54,6 +54,18 @@ def test_what_is_wrong_is_told_by_column_and_row_and_not_by_value(bench, error, 
     assert named in raised.value.message
     assert "SECRET" not in str(raised.value)
     assert bench.files() == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [("1,no,30,north\n2,SECRET,30,north", 2), ("1,no,30,north\n\n2,SECRET,30,north\n", None),
+     ('1,"no\n",30,north\n2,SECRET,30,north\n', None)],
+)  # fmt: skip
+def test_the_line_of_the_first_record_is_named_only_if_each_record_is_one_line(bench, rows, line):
+    with pytest.raises(UnknownCategory) as raised:
+        _encode(bench, rows)
+    assert ("Record 1 is line" in str(raised.value)) == (line is not None)
+    assert (f"is line {line} of" in str(raised.value)) == (line is not None)
 
 
 def test_every_problem_is_found_at_once(bench):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import NamedTuple
 
@@ -151,6 +152,15 @@ def test_in_a_study_of_different_people_nothing_is_said_of_records(start, call_a
 def test_a_table_is_a_kind_and_a_job_can_be_cancelled(call):
     ended = call("run", "contingency-table", "--variable", "sex", "--variable", "class", "--wait")
     assert (ended.code, "se_records" in ended.out) == (0, True), ended.err
+    (model,) = re.findall(r"pramana study fetch (\S+)", ended.out)
+    assert f"Its page is {URL}/pages/models/{model}." in " ".join(ended.out.split())
+    # A count and its interval are of the same kind, which is stated; no cell has ten digits.
+    assert "before any projection, with its 95 % interval" in " ".join(ended.out.split())
+    assert not re.search(r"\d\.\d{2}", ended.out.partition("`count`")[0])
+    absent = call("run", "contingency-table", "--wait")
+    assert (absent.code, "variables are age, class, sex, survived" in absent.err) == (2, True)
+    unknown = call("fetch", "m-none")
+    assert f"it has {json.loads(call('models', '--json').out)[0]['id']}" in unknown.err
     job = json.loads(call("jobs", "--json").out)[0]["id"]
     assert json.loads(call("cancel", job, "--json").out)["state"] == "succeeded", "it was finished"
 
@@ -172,6 +182,7 @@ def test_nested_options_and_options_in_files(call, tmp_path):
         (("run", "decision-tree"), "target"),
         (("run", "decision-tree", "--target", "sex", "--set", "max_dept=3"), "'max_depth'"),
         (("run", "decision-tree", "--target", "sex", "--set", "max_depth"), "has no value"),
+        (("run", "decision-tree", "--target", "sex", "--set", "max_depth=no"), "--set max_depth="),
         (("run", "contingency-table", "--target", "sex"), "have no option 'target'"),
         (("run", "decision-tree", "--target", "sex", "--records", "all"), "'identical'"),
         (("kinds", "tree"), "No kind of job is called 'tree'"),

@@ -87,7 +87,9 @@ def test_a_model_is_saved_and_read_without_loss(name: str, noisy: bool, tmp_path
 
 
 def test_the_saved_form_has_a_version_and_the_shared_document():
-    document = json.loads(fitted("DecisionTree").to_json())
+    text = fitted("DecisionTree").to_json()
+    assert ("\n" in text[:-1], ": " in text) == (False, False)  # no spaces that show the depth
+    document = json.loads(text)
     assert {key: document[key] for key in ("format", "version", "kind", "estimator")} == {
         "format": "pramana-model",
         "version": 1,

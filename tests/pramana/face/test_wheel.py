@@ -1,4 +1,4 @@
-"""The wheel as a stranger installs it: all in it, and the first hour runs far from the repository.
+"""What `make dist` builds: the same bytes everywhere, all in it, and the first hour runs far away.
 
 The environment is empty but for the wheel and what its metadata asks for, which is linked from
 where the tests run and not downloaded; what only developers have is not there.
@@ -12,6 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from docs.rooms import PLACES, PRODUCT
 from tests.places import ROOT
 
 pytestmark = pytest.mark.end_to_end
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 
 def run(folder: Path, *words: str | Path) -> str:
@@ -40,20 +43,32 @@ def run(folder: Path, *words: str | Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel, built from a copy of the sources."""
-    source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    ignored = shutil.ignore_patterns("__pycache__")
-    for package in PRODUCT:
-        place = PLACES[package]
-        copy = source / place.relative_to(ROOT) / package
-        shutil.copytree(place / package, copy, ignore=ignored)
-    run(
-        source, sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, source
-    )
-    (built,) = made.glob("*.whl")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Return two folders that `make dist` filled, in clones that differ in place, modes and times.
+
+    The clones are of one commit, which has the files as they are, committed or not.
+    """
+    if absent := [tool for tool in ("git", "make", "sha256sum") if shutil.which(tool) is None]:
+        pytest.skip(f"`make dist` needs {' and '.join(absent)}")
+    home = tmp_path_factory.mktemp("builds")
+    git = ("git", "--git-dir", home / "git", "--work-tree", ROOT)
+    named = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    run(home, "git", "init", "--quiet", "--bare", home / "git")
+    run(home, *git, "add", "--all")
+    run(home, *git, *named, "commit", "--quiet", "--message", "all files")
+    make = ("make", "--old-file", ".venv/.installed", f"BIN={Path(sys.executable).parent}", "dist")
+    for name, umask in (("one", "022"), ("another/clone", "077")):
+        run(home, "sh", "-c", f"umask {umask} && git clone --quiet git {name}")
+        for old, path in enumerate((home / name).rglob("*.py")):
+            os.utime(path, (old, old))
+        run(home / name, "sh", "-c", f'umask {umask} && exec "$@"', "sh", *make)
+    return [home / "one/dist", home / "another/clone/dist"]
+
+
+@pytest.fixture(scope="module")
+def wheel(builds: list[Path]) -> Path:
+    """Return the wheel."""
+    (built,) = builds[0].glob("*.whl")
     return built
 
 
@@ -102,6 +117,22 @@ def test_everything_is_in_the_wheel(wheel: Path):
     assert {"pramana/__init__.pyi", "pramana/py.typed", "pramana_core/py.typed"} <= inside
 
 
+def test_two_clones_build_the_same_bytes(builds: list[Path]):
+    one, another = ({path.name: path.read_bytes() for path in made.iterdir()} for made in builds)
+    assert set(one) == {f"pramana-{VERSION}.tar.gz", f"pramana-{VERSION}-py3-none-any.whl"}
+    assert one == another
+
+
+def test_the_sources_are_all_files_of_the_commit_with_plain_modes(builds: list[Path]):
+    (sdist,) = builds[0].glob("*.tar.gz")
+    with tarfile.open(sdist) as opened:
+        members = [member for member in opened if member.isfile()]
+    inside = {member.name.partition("/")[2] for member in members}
+    assert inside >= set(run(builds[0].parent, "git", "ls-files").splitlines())
+    assert {member.mode for member in members} == {0o644, 0o755}
+    assert {(member.uid, member.uname) for member in members} == {(0, "")}
+
+
 def test_the_first_hour_runs_from_the_wheel(python: Path, tmp_path: Path):
     page = (ROOT / "docs" / "start-analyst.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -125,3 +156,4 @@ def test_experiments_are_run_from_a_checkout(python: Path, tmp_path: Path):
 def test_the_commands_are_there(python: Path, tmp_path: Path):
     for command in ("pramana", "owner-agent", "miner-service"):
         assert "Usage" in run(tmp_path, python.parent / command, "--help")
+        assert run(tmp_path, python.parent / command, "--version") == f"pramana {VERSION}\n"

@@ -164,10 +164,10 @@ def test_what_has_no_text_of_its_own_is_no_id(cell):
 @pytest.mark.parametrize(
     ("ids", "error", "said"),
     [
-        (["a", "a ", "b", "c", "d", "e"], DuplicateRecordId, "in 2 rows (rows 1, 2)"),
-        (["a", "", "b", "c", "d", None], TableError, "empty in 2 rows (rows 2, 6)"),
-        ([7, 7.0, 8, 9, 10, 11], DuplicateRecordId, "rows 1, 2"),
-        ([1.0, np.nan, 2, 3, 4, 5], TableError, "1 row (row 2)"),
+        (["a", "a ", "b", "c", "d", "e"], DuplicateRecordId, "in 2 records (records 1, 2)"),
+        (["a", "", "b", "c", "d", None], TableError, "empty in 2 records (records 2, 6)"),
+        ([7, 7.0, 8, 9, 10, 11], DuplicateRecordId, "records 1, 2"),
+        ([1.0, np.nan, 2, 3, 4, 5], TableError, "1 record (record 2)"),
     ],
 )
 def test_ids_that_cannot_tell_records_apart_are_refused_by_row(ids, error, said):

@@ -37,8 +37,9 @@ def test_levels_add_up_and_small_categories_are_one_row(estimated):
             assert inside["count"].sum() == pytest.approx(row["count"])
             assert inside["categories"].sum() == row["categories"]
     leaves = counts.table("place").set_index("place")
-    others = found[found["category"].str.endswith(" others")]
+    others = found[found["pooled"]]
     assert len(others)
+    assert (others["category"] == [f"{n} others" for n in others["categories"]]).all()
     shown = found[found["category"].isin(PLACES)].set_index("category")
     simultaneous = normal_quantile(1 - 0.05 / len(PLACES))
     large = shown["count"] > simultaneous * shown["se_population"]
@@ -73,7 +74,7 @@ def test_the_row_of_small_categories_covers_their_records():
         counts = pm.estimate(pm.randomize(people, plan, keys, record_id=people.index))
         true = people["place"].value_counts()
         found = counts.levels("place", {"all": names}).set_index("category")
-        (label,) = (label for label in found.index if label.endswith(" others"))
+        (label,) = found.index[found["pooled"]]
         expected = true.drop(found.index, errors="ignore").sum()
         covered += found.loc[label, "low"] <= expected <= found.loc[label, "high"]
         each = counts.table("place").set_index("place")
@@ -94,9 +95,29 @@ def test_the_row_of_small_categories_covers_their_records():
         ({"all": PLACES, "again": PLACES[:1]}, OptionError),
         ({"all": "p000"}, OptionError),
         ([PLACES], OptionError),
+        ({"all": PLACES, "none": []}, OptionError),
+        ({"all": PLACES, "none": {}}, OptionError),
+        ({"all": {"": PLACES}}, OptionError),
+        ({"all": [*PLACES[1:], 0]}, OptionError),
+        ({"all": PLACES, "a": ["b"], "b": ["a"]}, OptionError),
+        ({"a": ["c"], "b": ["c"], "c": PLACES}, OptionError),
+        ({"a": ["b", *PLACES[1:]], "b": PLACES[:1]}, OptionError),
+        ({"g0": PLACES} | {f"g{i + 1}": [f"g{i}"] for i in range(5000)}, OptionError),
+        ({}, OptionError),
     ],
 )
 def test_groups_that_are_no_partition_are_refused(estimated, groups, error):
     with pytest.raises(error) as refused:
         estimated[0].levels("place", groups)
     assert refused.value.where == "groups"
+
+
+def test_a_category_named_like_a_pooled_row_is_not_pooled():
+    """`3 others` is a frequent category here, beside a pooled row of that name."""
+    names = ["3 others", "a", "b", "c"]
+    plan = pm.Plan.unrandomized(pm.Domain.of(place=names))
+    found = pm.estimate(pd.DataFrame({"place": ["3 others"] * 50}), plan).levels(
+        "place", {"all": names}
+    )
+    rows = found.loc[found["level"] == 2, ["category", "pooled", "categories", "count"]]
+    assert rows.to_numpy().tolist() == [["3 others", False, 1, 50], ["3 others", True, 3, 0]]

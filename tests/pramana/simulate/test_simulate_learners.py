@@ -368,3 +368,12 @@ def test_bad_commands_say_what_is_wrong(table: Path, command: tuple[str, ...], w
     assert isinstance(result.exception, PramanaError), result.output
     assert result.exception.where == where
     assert result.exception.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "command", [TREE[:1] + TREE[3:], ("decision-tree", "--target", "other", *TREE[3:])]
+)
+def test_without_a_right_target_the_variables_are_listed(table: Path, command: tuple[str, ...]):
+    result = CliRunner().invoke(app, ["simulate", *command, "--table", str(table), "--runs", "1"])
+    assert isinstance(result.exception, PramanaError), result.output
+    assert "v1" in str(result.exception.remedy)

@@ -146,8 +146,11 @@ def variable_json(variable: Variable) -> dict[str, Any]:
 
 
 def write_json(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON text, with every number in full precision."""
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    """Return a document as one line of JSON, with every number in full precision.
+
+    In a tree of many nodes, spaces that show the depth would take more room than the content.
+    """
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:

@@ -6,7 +6,6 @@ Therefore documents check shapes and sizes, and `tree_of_nodes` checks that the 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -357,14 +356,8 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
     return {"kind": model.kind, **schema_json(schema), **own}
 
 
-def write_model_json(model: GlobalModel) -> str:
-    """Return a global model as JSON text, with its numbers in full precision."""
-    # One line, because votes have a hundred thousand nodes.
-    return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def read_model_json(text: str) -> GlobalModel:
-    """Read a global model from text of `write_model_json`; the result equals the written model.
+    """Read a global model from the JSON text of `model_json`; the result equals the written model.
 
     Raises InputError: the text is not such a document. LimitExceeded: the text is too long, or a
     tree is too deep. DomainError, ModelError, OptionError: the parts of the document contradict
@@ -380,5 +373,5 @@ def read_model_json(text: str) -> GlobalModel:
     except ValidationError as error:
         raise InputError(
             f"The text is not a global model in JSON: {faults(error)}.",
-            remedy="Give the JSON text of a model from `write_model_json` or the miner.",
+            remedy="Give the JSON text of a model from the miner.",
         ) from None

@@ -16,7 +16,7 @@ import uvicorn
 from miner_service.healthcheck import require_healthy
 from miner_service.http import connection
 from miner_service.http.app import create_app
-from miner_service.http.server import bind, configured, url_of
+from miner_service.http.server import bind, configured, exclusive, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.tokens import rotate_admin_token
 from pramana_core.errors import NotReady, OptionError
@@ -54,7 +54,8 @@ def listen(tmp_path, request) -> Iterator[Listening]:
 
 @contextmanager
 def _serving(settings):
-    app = create_app(settings, crew=crew_of())
+    with exclusive(settings.data_dir):
+        app = create_app(settings, crew=crew_of())
     services = app.state.services
     with services.database.write() as session:
         token = rotate_admin_token(session, services.now()).text
@@ -122,7 +123,7 @@ def authority(tmp_path):
 
 def asked(url, authority, **options):
     """Ask over a new connection, with or without a certificate of the client."""
-    context = ssl.create_default_context(cafile=str(authority.folder / "authority.pem"))
+    context = ssl.create_default_context(cafile=str(authority.path))
     if client := options.get("client"):
         context.load_cert_chain(*client)
     with httpx.Client(verify=context) as http:
@@ -182,6 +183,42 @@ def test_only_clients_with_a_certificate_are_let_in(listen, authority, tmp_path)
     for client in (None, authority.issue("stranger")):
         with pytest.raises(httpx.TransportError):
             asked(url, authority, client=client)
+
+
+@pytest.mark.slow
+def test_new_certificates_are_used_from_the_next_start(authority, tmp_path):
+    """A file of two authorities lets clients of both in while they change."""
+    new = Authority.make(tmp_path / "new", "renewed")
+    places = {name: tmp_path / name for name in ("miner.pem", "miner.key", "agents.pem")}
+    web = dict(
+        zip(("certificate", "private_key", "client_authority"), places.values(), strict=True)
+    )
+    settings = Settings(tmp_path / "data", port=0, web=WebSettings(**web))
+    clients = {one: one.issue("north") for one in (authority, new)}
+
+    def write(miners, *agents):
+        for place, source in zip(places.values(), miners.issue("miner"), strict=False):
+            place.touch(mode=0o600)
+            place.write_bytes(source.read_bytes())
+        places["agents.pem"].write_bytes(b"".join(one.path.read_bytes() for one in agents))
+
+    def let_in(url, miners, client):
+        try:
+            return asked(url, miners, client=clients[client]).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    write(authority, authority)
+    with _serving(settings) as (url, *_):
+        write(authority, authority, new)
+        assert let_in(url, authority, authority)
+        assert not let_in(url, authority, new)
+    with _serving(settings) as (url, *_):
+        assert [let_in(url, authority, client) for client in clients] == [True, True]
+    write(new, new)
+    with _serving(settings) as (url, *_):
+        assert [let_in(url, new, client) for client in clients] == [False, True]
+        assert not let_in(url, authority, new)
 
 
 def test_certificates_that_cannot_be_used_are_refused(authority, tmp_path):

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pramana_core.errors import InputError, LimitExceeded, ModelError, PramanaError
+from pramana_core.learn.common.documents import write_json
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,
     model_json,
     read_model_json,
-    write_model_json,
 )
 from pramana_core.model_sharing.global_models.conjunctive import RuleModel
 from pramana_core.model_sharing.global_models.model import GlobalModel
@@ -53,7 +53,7 @@ MODELS: dict[str, GlobalModel] = {
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 def test_models_come_back_equal(model: GlobalModel):
-    text = write_model_json(model)
+    text = write_json(model_json(model))
     assert read_model_json(text) == model
     assert json.loads(text) == json.loads(json.dumps(model_json(model)))
     assert json.loads(text)["kind"] == model.kind
@@ -98,7 +98,7 @@ WRONG: dict[str, tuple[str, Callable[[dict[str, Any]], Any], type[PramanaError]]
 
 @pytest.mark.parametrize(("kind", "wrong", "error"), WRONG.values(), ids=WRONG.keys())
 def test_what_is_no_model_is_refused(kind, wrong, error):
-    told = json.loads(write_model_json(MODELS[kind]))
+    told = model_json(MODELS[kind])
     wrong(told)
     with pytest.raises(error):
         read_model_json(json.dumps(told))
