@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "praman
 SERVICES = "caddy,postgresql-17"
 SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
 PYTHON = "python3,python3-venv,ca-certificates"
-ENGINE = "docker.io,docker-cli,docker-compose,docker-buildx,iptables,openssl,procps"
+ENGINE = "docker.io,docker-cli,docker-compose,docker-buildx,iproute2,iptables,openssl,procps"
 PACKAGES = {"root": f"{PYTHON},{ENGINE}", "python.tar": PYTHON, "services.tar": SERVICES}
 ENTER = """set -e
 cd root && mount --bind . . && cd "$PWD"
@@ -31,6 +32,8 @@ mkdir -p mnt files && mount --bind .. files
 pivot_root . mnt && umount -l mnt && ip link set lo up
 cd /files/source && exec python3 -u deploy/engine.py inside"""
 DOCKERD = "dockerd --data-root /files/engine --exec-root /run/engine --cgroup-parent rehearsal"
+OWN = ("unshare", "-nmpf", "--kill-child", "--propagation", "private")
+BEGAN = float(os.environ.setdefault("REHEARSAL_BEGAN", str(time.monotonic())))
 WHEELS = "python3 -m http.server -d /files/wheels 8099"
 
 
@@ -38,7 +41,20 @@ def run(*words: object, check: bool = True, **more: Any) -> str:
     line = [str(word) for word in words]
     done = subprocess.run(line, text=True, check=False, stdout=subprocess.PIPE, **more)
     assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
-    return done.stdout
+    return str(done.stdout or "")
+
+
+def step(name: str) -> None:
+    print(f"{time.monotonic() - BEGAN:6.0f} s  {name}")
+
+
+def download(*words: object, **more: Any) -> None:
+    """Run a small download; end with the reason where it is refused."""
+    try:
+        run(*words, stderr=subprocess.DEVNULL, **more)
+    except AssertionError as refused:
+        print(f"{sys.argv[-1]} is skipped, because downloads fail: {refused}")
+        sys.exit()
 
 
 def prepare() -> None:
@@ -46,13 +62,20 @@ def prepare() -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
     addresses = run("apt-get", "indextargets", "--format", "$(REPO_URI)", *debian).split()
-    mirror = next(address for address in addresses if "security" not in address)
-    for place, packages in PACKAGES.items():
+    mirror = next((address for address in addresses if "security" not in address), "")
+    apt = ("/usr/lib/apt/apt-helper", "download-file")
+    download(*apt, f"{mirror}dists/{SUITE}/Release", KEPT / "Release")
+
+    def make(place: str) -> None:
         if not (KEPT / place).exists():
             run("rm", "-rf", part := KEPT / f"part-{place}")
-            wanted = ("--variant=minbase", f"--include={packages}")
+            wanted = ("--variant=minbase", f"--include={PACKAGES[place]}")
             run("mmdebstrap", "--quiet", *wanted, SUITE, part, mirror)
             part.rename(KEPT / place)
+        step(f"{place} is there")
+
+    with ThreadPoolExecutor() as pool:  # they wait for packages most of the time
+        list(pool.map(make, PACKAGES))
     # The engine's Python, on this machine's network and with this machine's settings of pip.
     root = KEPT / "root"
     (loader,) = root.glob("lib64/ld-linux-*.so.*")
@@ -60,9 +83,10 @@ def prepare() -> None:
     (pip,) = root.glob("usr/share/python-wheels/pip-*.whl")
     python = (loader, "--library-path", libraries, root / "usr/bin/python3", pip / "pip")
     get = (*python, "download", "--quiet", "--only-binary=:all:", "--dest", KEPT / "wheels")
-    more = {"env": {**os.environ, "PYTHONHOME": str(root / "usr")}, "stderr": subprocess.DEVNULL}
-    run(*get, "--require-hashes", "-r", HERE / "requirements-runtime.lock", **more)
-    run(*get, "setuptools>=77", **more)
+    own = {**os.environ, "PYTHONHOME": str(root / "usr")}
+    download(*get, "setuptools>=77", env=own)
+    locked = ("--require-hashes", "-r", HERE / "requirements-runtime.lock")
+    run(*get, *locked, env=own, stderr=subprocess.DEVNULL)
     run("rm", "-rf", KEPT / "source")
     run("git", "clone", "-q", HERE, KEPT / "source", umask=0o077)
     os.environ["PRAMANA_REVISION"] = run("git", "-C", HERE, "rev-parse", "HEAD").strip()
@@ -86,18 +110,16 @@ def main() -> None:
     if sys.argv[1] == "inside":
         serve()
         sys.exit(subprocess.run([sys.executable, "-u", script], check=False).returncode)
-    elif os.geteuid() != 0 or absent:
+    elif absent or os.geteuid() != 0 or subprocess.run((*OWN, "true"), check=False).returncode:
         print(f"{script} is skipped: it needs root, and {', '.join(absent) or 'its rights'}.")
     else:
-        began = time.monotonic()
         prepare()
-        print(f"{time.monotonic() - began:6.0f} s  packages, wheels and clone are there")
-        own = ("unshare", "-nmpf", "--kill-child", "--propagation", "private")
-        inside = (*own, "sh", "-c", f"{ENTER} {script}")
+        step("wheels and clone are there")
+        inside = (*OWN, "sh", "-c", f"{ENTER} {script}")
         ended = subprocess.run(inside, cwd=KEPT, check=False).returncode
         for folder in Path("/sys/fs/cgroup").glob("**/rehearsal"):
             run("find", folder, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";", check=False)
-        print(f"{time.monotonic() - began:6.0f} s  {'failed' if ended else 'done'}")
+        step("failed" if ended else "done")
         sys.exit(ended)
 
 

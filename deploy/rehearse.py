@@ -27,10 +27,31 @@ print(*(a for a in sys.argv[1:] if socket.socket().connect_ex((a, 8100)) in (0, 
 OTHER_SCHEMA = """import sqlite3
 with sqlite3.connect("/data/miner.sqlite") as database:
     database.execute("update alembic_version set version_num = 0")"""
+ANONYMOUS = "awk '/^Pss_Anon/ {n += $2} END {print int(n / 1024)}' /proc/[0-9]*/smaps_rollup"
+REMOTE = """echo "$INVITATION" > invitation
+python - <<'END'
+import ssl
+from urllib.request import Request, urlopen
+with open("table.csv", "w") as file:
+    print("id,x", *(f"{i},{i % 2}" for i in range(100_000)), sep="\\n", file=file)
+forged = Request("https://proxy:8443/pramana/healthz", headers={"X-Forwarded-For": "203.0.113.9"})
+urlopen(forged, context=ssl.create_default_context(cafile="/ca.pem")).close()
+END
+cat > site.toml <<'END'
+owner = "a"
+table = "table.csv"
+record_id = "id"
+miner = { url = "https://proxy:8443/pramana", study = "remote", ca_file = "/ca.pem" }
+variables = [{ name = "x", categories = ["0", "1"], sensitive = false }]
+END
+owner-agent join invitation --new-linkage linkage.key --yes
+publish="owner-agent publish --yes --no-report --part-records 1000"
+$publish || $publish"""
+ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
 AGENTS = ("clinic", "laboratory", "registry")
 FILES = ["docker-compose.yml"]
 PROXY = "https://localhost:8443/pramana"
-BEGAN = time.monotonic()
+BEGAN = float(os.environ["REHEARSAL_BEGAN"])
 
 
 def run(*words: object, check: bool = True, **more: Any) -> str:
@@ -97,10 +118,15 @@ def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
         return {}
 
 
+def new_job(token: str) -> str:
+    """Begin a job; return its path."""
+    job = {"spec": {"kind": "bayes-net-structure"}, "key": f"rehearsal-{time.monotonic_ns()}"}
+    return f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
+
+
 def learn(token: str, *killed: str) -> Any:
     """Run a job, kill containers while it runs, and return its model without its names."""
-    job = {"spec": {"kind": "bayes-net-structure"}, "key": f"rehearsal-{time.monotonic_ns()}"}
-    path = f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
+    path = new_job(token)
     if killed:
         until(lambda: ask(path, token).get("state") == "running", f"{path} runs")
     for service in killed:
@@ -169,8 +195,7 @@ def demonstrate() -> tuple[str, Any]:
 def look() -> None:
     """Check what an owner's container reaches and what health checks take; print idle times."""
     step("look at networks and health checks")
-    every = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
-    where = {name: state(name, every).split() for name in AGENTS}
+    where = {name: state(name, ADDRESSES).split() for name in AGENTS}
     for owner in AGENTS:
         others = [place for name in AGENTS if name != owner for place in where[name]]
         tried = ("python", "-c", REACHED, *others, *where[owner], "miner")
@@ -207,6 +232,24 @@ def restore(token: str, model: Any) -> None:
     assert learn(token) == model
 
 
+def exhaust_memory(token: str, model: Any) -> None:
+    """Leave a job 16 of 384 MB: the kernel ends the job's process, and the service goes on."""
+    run("docker", "update", "-m", "384m", "--memory-swap", "384m", "pramana-miner-1")
+    assert learn(token) == model
+    service = state("miner", "{{.State.Pid}}")
+    used = int(miner("sh", "-c", ANONYMOUS))
+    step(f"a miner without jobs has {used} MB of memory of its own")
+    miner("sh", "-c", f"head -c {384 - used - 16}M /dev/zero > /tmp/ballast")
+    path = new_job(token)
+    until(lambda: ask("/readyz", token) and ask(path, token).get("finished"), path)
+    job = ask(path, token)
+    assert (job["state"], job["problem"]["code"]) == ("failed", "worker-lost"), job
+    assert sum("ended with status -9" in line["line"] for line in job["log"]) == 3, job
+    miner("rm", "/tmp/ballast")
+    assert learn(token) == model
+    assert state("miner", "{{.State.Pid}}") == service
+
+
 def count_on_cluster(token: str, model: Any) -> None:
     """Count on a cluster, whose containers are killed in turn."""
     FILES[1:] = ["deploy/compose.cluster.yml"]
@@ -218,11 +261,15 @@ def count_on_cluster(token: str, model: Any) -> None:
 
 
 def stand_behind_proxy(token: str, _model: Any) -> None:
-    """Sign in through the proxy: the cookie is Secure, and every address has the prefix."""
+    """Sign in through the proxy: the cookie is Secure, and every address has the prefix.
+
+    An owner elsewhere publishes through the proxy, which is killed meanwhile.
+    """
     FILES[1:] = ["deploy/compose.proxy.yml"]
     files = ("deploy/proxy.key", "deploy/proxy.pem")
     new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", files[0])
-    name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-out", files[1])
+    names = "subjectAltName=DNS:localhost,DNS:proxy"
+    name = ("-subj", "/CN=localhost", "-addext", names, "-out", files[1])
     run("openssl", "req", "-x509", *new, *name, stderr=subprocess.DEVNULL)
     run("chown", "10001", *files)
     start("miner", "proxy")
@@ -241,6 +288,24 @@ def stand_behind_proxy(token: str, _model: Any) -> None:
     assert not ask("/readyz", token)  # the miner's own port is closed
     miner("miner-service", "study", "invite", "heart", "c")
     assert json.loads(miner("cat", "heart-c.invitation"))["miner"] == PROXY
+    url = PROXY.replace("localhost", "proxy")
+    miner("miner-service", "study", "create", "remote", "--owners", "a", "--url", url)
+    invitation = f"INVITATION={miner('cat', 'remote-a.invitation')}"
+    seen = ("--network", "pramana_outside", "-v", f"{Path(files[1]).resolve()}:/ca.pem:ro")
+    options = ("--name", "pramana-remote-1", *seen, "-e", invitation, "pramana-owner:0.1.0")
+    run("docker", "run", "-d", *options, "sh", "-ec", REMOTE)
+    (address,) = state("remote", ADDRESSES).split()
+    until(lambda: "route=put_part" in compose("logs", "miner"), "parts arrive")
+    kill("proxy")
+    assert state("remote", "{{.State.Running}}") == "true\n"
+    assert run("docker", "wait", "pramana-remote-1") == "0\n"
+    assert state("proxy", "{{.RestartCount}}") == "1\n"
+    (release,) = json.loads(miner("miner-service", "study", "show", "remote", "--json"))["releases"]
+    assert (release["state"], release["records"]) == ("sealed", 100_000)
+    lines = re.findall(r"route=(read_health|put_part) .*address=(\S+)", compose("logs", "miner"))
+    assert set(lines) == {("read_health", address), ("put_part", address)}, (address, set(lines))
+    assert browser.open(f"{PROXY}/pages/studies").url == f"{PROXY}/pages/studies"
+    run("docker", "rm", "pramana-remote-1")
     compose("down")
 
 
@@ -270,7 +335,7 @@ def main() -> None:
     publish()
     token, model = demonstrate()
     look()
-    for part in (restore, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
+    for part in (restore, exhaust_memory, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
         step(part.__name__.replace("_", " "))
         part(token, model)
     run("docker", "system", "prune", "--force", "--volumes")

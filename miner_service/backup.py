@@ -24,13 +24,14 @@ from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import part_name
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tables import copy_rows, is_empty
+from pramana_core.audit import AUDIT
 from pramana_core.errors import Conflict, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
 """A function that receives the work done and the total work."""
 
 FORMAT = 1
-LIST, ROWS, AUDIT = "backup.json", "rows.sqlite", "audit.jsonl"
+LIST, ROWS = "backup.json", "rows.sqlite"
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,7 @@ def _back_up(services: Services, folder: Path, links: Path, progress: Progress) 
         digests[file.path] = _copy(links / file.path, folder / file.path)
         if digests[file.path] != file.sha256:
             raise _damaged_file(file)
-    if services.audit.path.exists():
-        digests[AUDIT] = _copy(services.audit.path, folder / AUDIT)
+    digests[AUDIT] = _copy(services.audit.path, folder / AUDIT)
     os.sync()
     made = services.now().isoformat()
     scratch = folder / f".{LIST}"
@@ -161,7 +161,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
     with services.database.read() as session:
         empty = is_empty(session)
     # After an interrupted restore, the log is the backup's.
-    if not empty or (log.exists() and file_sha256(log) != digests.get(AUDIT)):
+    if not empty or (log.stat().st_size and file_sha256(log) != digests[AUDIT]):
         raise _not_empty()
     for done, (name, digest) in enumerate(sorted(digests.items())):
         progress(done, len(digests))
@@ -185,10 +185,10 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
                     segments.put_data(file.release, scratch)
                 else:
                     segments.put_part(file.release, file.number, scratch)
-            if AUDIT in digests:
-                scratch = segments.scratch_path()
-                _copy(folder / AUDIT, scratch)
-                settle(scratch, log)
+            scratch = segments.scratch_path()
+            _copy(folder / AUDIT, scratch)
+            settle(scratch, log)
+            services.audit.require_room()
             with services.database.write() as target:
                 if not is_empty(target):
                     raise _not_empty()
@@ -202,7 +202,7 @@ def _read_list(folder: Path) -> tuple[str, dict[str, str]]:
     try:
         listing = json.loads((folder / LIST).read_bytes())
         form, made, files = listing["format"], str(listing["made"]), dict(listing["files"])
-        files[ROWS]
+        files[ROWS], files[AUDIT]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptionError(
             f"{folder} has no complete backup.",

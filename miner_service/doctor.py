@@ -97,7 +97,8 @@ def _disk(examined: ExaminedMiner) -> str:
     root = examined.settings.storage.files or examined.settings.data_dir
     sizes = [path.stat().st_size for path in (root / "columns").glob("*.arrow")]
     needed = max(examined.least_free, 2 * max(sizes, default=0))
-    return check_disk(root, needed, examined.store().audit)
+    examined.store().audit.require_room()
+    return check_disk(root, needed)
 
 
 def _limits(examined: ExaminedMiner) -> str:

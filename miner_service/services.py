@@ -24,7 +24,7 @@ from miner_service.store.database import Database, open_key
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, open_segments
 from miner_service.store.sqlite import open_database
-from pramana_core.audit import AuditLog
+from pramana_core.audit import AUDIT, AuditLog
 from pramana_core.opening import require_own_folder
 from pramana_core.wire.jobs import JobSpec
 from pramana_core.wire.parts import Values
@@ -140,7 +140,7 @@ def open_services(settings: Settings, clock: Clock, *, begin: bool = True) -> Se
         clock=clock,
         database=database,
         segments=open_segments(settings),
-        audit=AuditLog(folder / "audit.jsonl", clock),
+        audit=AuditLog(folder / AUDIT, clock),
         key=open_key(database),
     )
 

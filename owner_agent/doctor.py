@@ -17,12 +17,12 @@ from owner_agent.release.ledger import PEER, Ledger
 from owner_agent.release.memory import load_memory, remembered_studies
 from owner_agent.report.study import StudyForecast, outlook_of
 from owner_agent.site.planning import PlannedSite, planned
-from owner_agent.state.audit import AUDIT
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.ledger_file import has_ledger, ledger_transaction, require_ledger
 from owner_agent.state.tokens import TokenStore
+from owner_agent.table.encode import encode
 from pramana_core.alike import first_few
-from pramana_core.audit import AuditLog
+from pramana_core.audit import AUDIT, AuditLog
 from pramana_core.doctor import (
     LEAST_FREE,
     NotChecked,
@@ -134,7 +134,9 @@ def _disk(examined: ExaminedSite) -> str:
     table = examined.site.table.path
     needed = examined.least_free + 2 * (table.stat().st_size if table.exists() else 0)
     log = AuditLog(examined.state / AUDIT, examined.environment.now)
-    return check_disk(examined.state, needed, log)
+    if log.path.exists():  # the first entry begins it
+        log.require_room()
+    return check_disk(examined.state, needed)
 
 
 def _limits(_examined: ExaminedSite) -> str:
@@ -143,6 +145,11 @@ def _limits(_examined: ExaminedSite) -> str:
 
 def _plan(examined: ExaminedSite) -> str:
     return f"The plan of {plural(len(examined.plan().variables), 'variable')} is consistent."
+
+
+def _table(examined: ExaminedSite) -> str:
+    table = encode(examined.site, examined.plan())
+    return f"The table has {plural(table.rows, 'row')} that fit the plan."
 
 
 def _client_certificate(examined: ExaminedSite) -> str:
@@ -228,7 +235,7 @@ def _budget(examined: ExaminedSite) -> str:
 
 
 CHECKS: tuple[Callable[[ExaminedSite], str], ...] = (
-    _modes, _keys, _state_folder, _unfinished_releases, _disk, _limits, _plan,
+    _modes, _keys, _state_folder, _unfinished_releases, _disk, _limits, _plan, _table,
     _client_certificate, _reachability, _miner_certificate, _clock, _token, _linkage, _study_plan,
     _history, _budget,
 )  # fmt: skip

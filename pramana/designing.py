@@ -22,6 +22,7 @@ from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.learn.common.options import require_limit
 from pramana_core.plan import Plan
 from pramana_core.terminal import progress_bar
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,8 +147,8 @@ class Design(CoreDesign):
         unable = ", ".join(families["family"][families["error"].isna()])
         rest = [f"Not possible: {unable}." if unable else "", self.warning]
         title = (
-            f"Design for {self.records:,} records: {self.family}, gamma {self.gamma:.4g} about the"
-            " whole record"
+            f"Design for {self.records:,} records: {self.family}, gamma {rounded_up(self.gamma)}"
+            " about the whole record"
         )
         return "\n".join([title, written, *(line for line in rest if line)])
 

@@ -15,7 +15,6 @@ from miner_service.cli.opening import (
     DataDir,
     SettingsFile,
     existing,
-    note,
     noted,
     on_store,
     opened,
@@ -63,9 +62,13 @@ def restore_command(
     from miner_service.http.server import exclusive
 
     wanted = settings_of(data, database, settings)
-    with exclusive(data), opened(wanted) as services, progress_bar("Restoring") as bar:
+    with (
+        exclusive(data),
+        opened(wanted) as services,
+        noted(services, "restore", None, 200),
+        progress_bar("Restoring") as bar,
+    ):
         found = restore(services, folder, bar)
-        note(services, "restore", None, 200)
     say(f"The backup of {found.made} was restored: {found.rows} rows and {found.files} files.")
 
 

@@ -18,6 +18,7 @@ from miner_service.cli.opening import noted, on_store, require_study, say, say_n
 from miner_service.cli.study_plan import StudyName, study_plan_commands
 from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.terminal import console, print_json
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -369,7 +370,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     for owner in seen.owners:
         sealed = [r for r in seen.releases if r.owner == owner.name and r.state == "sealed"]
         records = f"{max(r.records for r in sealed):,}" if sealed else ""
-        loss = f"{losses[owner.name].epsilon:.4g}" if owner.name in losses else ""
+        loss = f"{rounded_up(losses[owner.name].epsilon)}" if owner.name in losses else ""
         state = "joined" if owner.active else "removed"
         table.add_row(owner.name, state, str(len(sealed) or ""), records, loss)
     for name, until in more["invited"].items():
@@ -380,7 +381,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     most = "" if limit is None else f" of at most {limit:g}"
     which = " by releases with a bound" if privacy.unbounded else ""
     epsilon = privacy.record.determined.to_amplification().epsilon
-    say(f"The loss of a record is epsilon {epsilon:.4g}{most}{which}.")
+    say(f"The loss of a record is epsilon {rounded_up(epsilon)}{most}{which}.")
     for warning in privacy.warnings:
         say(f"warning: {warning}")
     if more["analysts"]:

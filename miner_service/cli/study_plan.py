@@ -11,6 +11,7 @@ from miner_service.cli.opening import noted, on_store, require_study, say, say_n
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from miner_service.services import Services
@@ -99,14 +100,16 @@ def _print_plan(view: StudyPlanView) -> None:
     lines = [
         f"Digest {view.digest}.",
         (
-            f"Over all owners, a record loses epsilon {record.epsilon:.4g} (gamma"
+            f"Over all owners, a record loses epsilon {rounded_up(record.epsilon)} (gamma"
             f" {record.written_gamma}) by one of {len(view.plan.sets)} sets{silent}."
         ),
     ]
     for owner in view.owners:
         shares = first_few((f"{r.variable} {r.share:.1%}" for r in owner.reported), _SHARES)
         alone = owner.amplification.to_amplification()
-        lines.append(f"  {owner.owner}: at most epsilon {alone.epsilon:.4g}; reports {shares}.")
+        lines.append(
+            f"  {owner.owner}: at most epsilon {rounded_up(alone.epsilon)}; reports {shares}."
+        )
     for line in lines:
         console().print(line, markup=False, soft_wrap=True, highlight=False)
 

@@ -22,8 +22,9 @@ from fastapi import FastAPI
 from miner_service.http.connection import BoundedConnection
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.durable import storing
+from pramana_core.audit import AUDIT
 from pramana_core.errors import Conflict, OptionError
-from pramana_core.opening import require_own_folder
+from pramana_core.opening import create_private, require_own_folder
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +36,15 @@ _OTHER_FILES = 512
 
 @contextmanager
 def exclusive(data_dir: Path) -> Iterator[None]:
-    """Lock a data directory for this process. Raises Conflict if another process has the lock."""
+    """Lock a data directory for this process; the first process begins its audit log.
+
+    Raises Conflict if another process has the lock.
+    """
     require_own_folder(data_dir)
-    with (data_dir / "lock").open("a") as file:
+    lock = data_dir / "lock"
+    if not lock.exists():  # with a lock, a missing log was moved or deleted
+        create_private(data_dir / AUDIT)
+    with lock.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -2,7 +2,8 @@
 
 Records that are in the same releases and agree in all public columns form a group, in which each
 record hides. A record's loss is the joint loss by its releases, plus the epsilons of private trees,
-which need no group.
+which need no group. The plan of a release, and a study plan, were fixed before any of their reports
+was seen, so their own mechanism counts; further releases may depend on the results of earlier ones.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -17,9 +19,17 @@ from cachetools import LRUCache, cached
 from miner_service.alignment.align import LinkageSecrets
 from miner_service.intake.unbounded import changed_reports, costs_of, unbounded_of
 from miner_service.services import Services, source_of
-from miner_service.store.releases import kind_of_release
+from miner_service.store.releases import content_of, kind_of_release
 from miner_service.store.schema import ReleaseRow, StudyRow
-from pramana_core.privacy import DELTA, BlockDisclosure, smallest_group, total_loss
+from pramana_core.plan import Plan
+from pramana_core.privacy import (
+    DELTA,
+    NOTHING,
+    BlockDisclosure,
+    ShuffledReport,
+    smallest_group,
+    total_loss,
+)
 from pramana_core.wire.privacy import CentralMessage
 
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
@@ -40,13 +50,46 @@ def central_of(services: Services, study: StudyRow, arrived: Arrived) -> Central
     delta = DELTA if study.max_central_epsilon is None else study.central_delta
     found = []
     for digests, records in _groups(services, sealed):
-        mine = [t for row, each in arrived if row.keys_digest in digests for t in each]
-        found.append(CentralMessage.of(total_loss(mine).record.determined, records, delta))
+        mine = [(row, each) for row, each in arrived if row.keys_digest in digests]
+        found.append(CentralMessage.of(_joint_report(mine), records, delta))
     worst = max(found, key=lambda one: math.inf if one.epsilon is None else one.epsilon)
     if worst.epsilon is None:
         return worst
     more = trees.record.determined.epsilon
-    return worst.model_copy(update={"epsilon": worst.epsilon + more})
+    known = [one.known_set for one in found if one.known_set is not None]
+    known_set = max(worst.epsilon, *known) + more if known else None
+    return worst.model_copy(update={"epsilon": worst.epsilon + more, "known_set": known_set})
+
+
+def _joint_report(group: Arrived) -> ShuffledReport:
+    """Return a record's joint report by the releases of its group."""
+    loss = total_loss(t for _, each in group for t in each).record.determined
+    if math.isinf(loss.epsilon):
+        return ShuffledReport(loss)
+    rows, disclosures = dict[frozenset[str], ReleaseRow](), dict[str, BlockDisclosure]()
+    for row, each in group:
+        drawn = {t.draw: t for t in each if t.randomized and t.amplification > NOTHING}
+        rows.setdefault(frozenset(drawn), row)
+        disclosures |= drawn
+    rows.pop(frozenset(), None)
+    coins = {None if t.coin is None else t.coin.coin for t in disclosures.values()}
+    owners = {t.owner for t in disclosures.values()}
+    if None not in coins and len(coins) == 1 and len(owners) == len(disclosures):
+        return _report_of(tuple(rows.values()))
+    joint = ShuffledReport.together((_report_of((row,)) for row in rows.values()), adaptive=True)
+    return replace(joint, amplification=loss)
+
+
+@cached(
+    LRUCache(256),
+    key=lambda rows: tuple((row.kind, row.content_digest) for row in rows),
+    lock=threading.Lock(),
+)
+def _report_of(rows: Sequence[ReleaseRow]) -> ShuffledReport:
+    """Return the report by one release's plan, or by several parts of a study plan."""
+    plans = (kind_of_release(row).plan(content_of(row)) for row in rows)
+    noisy = (b for plan in plans if plan for b in plan.blocks if not b.channel.is_identity)
+    return ShuffledReport.of(Plan.combine([Plan(tuple(noisy))]))
 
 
 def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:

@@ -28,6 +28,7 @@ from miner_service.store.releases import (
 )
 from pramana_core.alike import first_few
 from pramana_core.errors import Conflict, NotFound, NotReady, PlanError, require_at_most
+from pramana_core.marginals.levels import require_groups
 from pramana_core.wire.release_kinds import ReleaseKind
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, release_digest
 
@@ -48,6 +49,8 @@ def announce(
     _require_small(limits, body)
     kind = body.release_kind
     content = checked_content(limits, kind, body.content)
+    for variable, groups in (body.groups or {}).items():
+        require_groups(groups, content.domain[variable].categories)
     if kind.has_records:
         columns = body.records * kind.schema_of(content).row_bytes
         _require_few({"bytes of columns": (columns, limits.release_bytes)})

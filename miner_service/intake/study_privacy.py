@@ -52,6 +52,7 @@ from pramana_core.privacy import (
     total_loss,
 )
 from pramana_core.study_plan import StudyPlan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     CentralMessage,
@@ -351,8 +352,9 @@ def _excess(
             why = " by the study's central budget" if central else ""
             return BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
-                f" {now.epsilon:.4g} to {then.epsilon:.4g}. The budget is {limit:.4g}{why}; without"
-                f" this release, {max(limit - now.epsilon, 0.0):.4g} of it is left.",
+                f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
+                f" {limit:.4g}{why}; without this release, {max(limit - now.epsilon, 0.0):.4g} of"
+                " it is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
                 " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",
@@ -474,16 +476,18 @@ def _warnings(
     most = max(each.values(), default=NOTHING)
     if plan is not None and record.epsilon > plan.amplification.epsilon * SLACK:
         sentence = (
-            f"Releases disclosed epsilon {record.epsilon:.4g} about a record, more than the"
-            f" study plan's {plan.amplification.epsilon:.4g}: some reports were drawn again."
+            f"Releases disclosed epsilon {rounded_up(record.epsilon)} about a record, more than the"
+            f" study plan's {rounded_up(plan.amplification.epsilon)}: some reports were drawn"
+            " again."
         )
         return [sentence]
     if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * SLACK:
         return []
-    owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
+    owners = ", ".join(f"{owner} {rounded_up(one.epsilon)}" for owner, one in each.items())
     sentence = (
-        f"All owners together disclose epsilon {record.epsilon:.4g} (gamma {record.written_gamma})"
-        f" about a record that they all have: the losses of the owners add ({owners})."
+        f"All owners together disclose epsilon {rounded_up(record.epsilon)} (gamma"
+        f" {record.written_gamma}) about a record that they all have: the losses of the owners"
+        f" add ({owners})."
     )
     advice = (
         " A study plan, agreed on before the first release, bounds the sum: `owner-agent design"
@@ -498,9 +502,9 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
     if limit is None or found is None or found <= limit * (1 + 1e-6):
         return []
     sentence = (
-        f"The central epsilon {found:.4g} exceeds the study's budget of {limit:.4g}, which holds if"
-        " all releases have the same records. Release the same records, or agree on a smaller"
-        " budget for a record."
+        f"The central epsilon {rounded_up(found)} exceeds the study's budget of {limit:.4g}, which"
+        " holds if all releases have the same records. Release the same records, or agree on a"
+        " smaller budget for a record."
     )
     return [sentence]
 

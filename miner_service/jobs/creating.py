@@ -18,11 +18,12 @@ from miner_service.services import Services
 from miner_service.store.jobs import create_job, find_job, find_model, job_by_key, job_message
 from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import UNFINISHED, add_line, finish
+from miner_service.store.releases import stated_groups
 from miner_service.store.schema import ReleaseRow
 from pramana_core import privacy
 from pramana_core.privacy import Amplification
 from pramana_core.wire.base import default_records
-from pramana_core.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
+from pramana_core.wire.jobs import ContingencyTableSpec, Job, JobCreate, JobSpec, read_job_spec
 from pramana_core.wire.releases import Alignment, secrets_differ
 
 
@@ -69,6 +70,13 @@ def settled(
     if getattr(wanted, "records", "identical") is None:
         people = study_message(find_study(session, study)).people
         wanted = wanted.model_copy(update={"records": default_records(people)})
+    if (
+        isinstance(wanted, ContingencyTableSpec)
+        and wanted.groups is None
+        and len(wanted.variables) == 1
+    ):
+        groups = stated_groups(session, study, wanted.variables[0])
+        wanted = wanted.model_copy(update={"groups": groups})
     prepared = services.prepare(session, study, wanted)
     spec = kind_of(wanted).settled(wanted, prepared)
     return spec, prepared
@@ -99,7 +107,8 @@ def rename(services: Services, identifier: str, name: str) -> Job:
 
 def _same(known: JobSpec, wanted: JobSpec) -> bool:
     """Return whether a job has the wanted specification; options open in `wanted` do not matter."""
-    left = [name for name in ("estimator", "order", "records") if getattr(wanted, name, 0) is None]
+    open_options = ("estimator", "order", "records", "groups")
+    left = [name for name in open_options if getattr(wanted, name, 0) is None]
     return known == wanted.model_copy(update={name: getattr(known, name, None) for name in left})
 
 

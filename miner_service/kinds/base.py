@@ -20,6 +20,7 @@ from pramana_core.errors import Conflict
 from pramana_core.learn.common.documents import write_json
 from pramana_core.pictures.svg import captioned
 from pramana_core.progress import Progress
+from pramana_core.ties import rounded_up
 from pramana_core.wire.base import Message
 from pramana_core.wire.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.release_kinds import ReleaseKindName
@@ -150,7 +151,12 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
     amplification = model.told.to_amplification()
     worth = model.worth and model.worth.to_worth()
     return environment.get_template(template).render(
-        model=model, told=amplification, worth=worth, infinite=math.isinf, **shown
+        model=model,
+        told=amplification,
+        worth=worth,
+        infinite=math.isinf,
+        rounded_up=rounded_up,
+        **shown,
     )
 
 

@@ -51,6 +51,7 @@ from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
+from pramana_core.ties import rounded_up
 from pramana_core.wire.jobs import ModelSharingSpec
 from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage, WorthMessage
 from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage
@@ -185,7 +186,7 @@ def _guarantees(used: UsedTreeMessage) -> str:
     if used.requirement is not None:
         promises.append(str(used.requirement))
     if used.epsilon is not None:
-        promises.append(f"epsilon {used.epsilon:.4g}")
+        promises.append(f"epsilon {rounded_up(used.epsilon)}")
     return "; ".join(promises) or "nothing"
 
 

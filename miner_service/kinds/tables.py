@@ -82,7 +82,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
     def check(self, spec: ContingencyTableSpec) -> None:
         if len(set(spec.variables)) < len(spec.variables):
             raise OptionError("A variable is listed twice.", where="variables")
-        if spec.groups is not None and len(spec.variables) > 1:
+        if spec.groups and len(spec.variables) > 1:
             raise OptionError(
                 "Groups are of the categories of one variable.",
                 where="groups",
@@ -99,7 +99,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
         )
         require_at_most(_bytes(domain), MOST_BYTES, "bytes of the table", "variables", FEWER)
         require_table(spec, variables, layout, limits, where="variables")
-        if spec.groups is not None:
+        if spec.groups:
             require_groups(spec.groups, domain[spec.variables[0]].categories)
 
     def worth(
@@ -133,7 +133,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
             )
         ]
         levels = []
-        if spec.groups is not None:
+        if spec.groups:
             found = levels_of(table, table.domain[spec.variables[0]], spec.groups, LEVEL)
             levels = [LevelMessage(**asdict(row)) for row in found]
         on_step(1, 1)

@@ -121,7 +121,7 @@ def _away() -> NotReady:
 
 # `alembic_version` has the revision, as with Alembic. SQLite files also have it in `PRAGMA
 # user_version`, which is readable without a transaction.
-HEAD = "12"
+HEAD = "13"
 """The schema revision of this version."""
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))

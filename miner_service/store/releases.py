@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.credentials import ID_BYTES, new_id
 from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
-from pramana_core.errors import Conflict
+from pramana_core.errors import Conflict, OptionError
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
 
@@ -78,6 +78,7 @@ def _message(row: ReleaseRow, parts: int, received: list[int]) -> Release:
             "consistency": consistency_of(row),
             "repeated": repeated_of(row),
             "linkage": row.linkage,
+            "groups": None if row.groups is None else json.loads(row.groups),
         }
     )
 
@@ -156,13 +157,17 @@ def create_release(
     content: Content,
     now: datetime,
 ) -> tuple[ReleaseRow, bool]:
-    """Store a manifest or find the identical release; return whether it is new. Raises Conflict."""
+    """Store a manifest or find the identical release; return whether it is new.
+
+    The groups of an existing release are replaced. Raises Conflict.
+    """
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
     )
     row, kind = session.scalar(query), body.release_kind
     draws = None if body.draws is None else json.dumps(body.draws)
     keyed = None if body.keyed_draws is None else json.dumps(body.keyed_draws)
+    groups = None if body.groups is None else json.dumps(body.groups)
     if row is not None:
         differs = row.digest != body.digest
         if differs or (row.draws, row.linkage, row.keyed_draws) != (draws, body.linkage, keyed):
@@ -174,6 +179,7 @@ def create_release(
                 where="name",
                 remedy="Publish this release under another name.",
             )
+        row.groups = groups
         return row, False
     of_content = body.name == f"r-{body.digest[: 2 * ID_BYTES]}"
     row = ReleaseRow(
@@ -192,6 +198,7 @@ def create_release(
         draws=draws,
         linkage=body.linkage,
         keyed_draws=keyed,
+        groups=groups,
         created=now,
     )
     session.add(row)
@@ -310,3 +317,21 @@ def releases_in_use(
     return {
         owner: last[owner] for owner in owners if owner in last and last[owner].state == "sealed"
     }
+
+
+def stated_groups(session: Session, study: str, variable: str) -> dict[str, Any] | None:
+    """Return the groups of a variable's categories that the releases in use state, or None.
+
+    Raises OptionError: owners state different groups.
+    """
+    rows = {owner: row.groups for owner, row in releases_in_use(session, study).items()}
+    stated = {owner: json.loads(groups) for owner, groups in rows.items() if groups is not None}
+    found = {owner: groups[variable] for owner, groups in stated.items() if variable in groups}
+    if len({json.dumps(groups, sort_keys=True) for groups in found.values()}) > 1:
+        raise OptionError(
+            f"The owners {', '.join(found)} state different groups of the categories of"
+            f" {variable!r}.",
+            where="groups",
+            remedy="Give the groups, or {} for a table without groups.",
+        )
+    return next(iter(found.values()), None)

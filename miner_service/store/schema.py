@@ -146,7 +146,8 @@ class ReleaseRow(Base):
 
     `sealing` orders the seals, whatever the clock. `draws` and `keyed_draws` identify each block's
     draws, as stated by the owner. `consistency` and `repeated` are the findings at the seal.
-    `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns.
+    `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns. `groups`
+    are the groups of categories that the owner states, as JSON.
     """
 
     __tablename__ = "releases"
@@ -174,6 +175,7 @@ class ReleaseRow(Base):
     linkage: Mapped[str | None]
     repeated: Mapped[str | None] = mapped_column(Text)
     keyed_draws: Mapped[str | None] = mapped_column(Text)
+    groups: Mapped[str | None] = mapped_column(Text)
 
 
 class PartRow(Base):

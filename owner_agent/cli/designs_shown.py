@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pramana_core.design import NOTE, Design, Option
-from pramana_core.privacy import DELTA, PRIOR, Amplification
+from pramana_core.privacy import DELTA, PRIOR, Amplification, ShuffledReport
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import CentralMessage
 
@@ -66,8 +66,8 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
     apart = amplification.gamma ** len(plan.owners)
     console.print(
         f"Study plan {plan.digest[:12]}... of {len(plan.owners)} owners: gamma"
-        f" {amplification.gamma:.4g} for a record over all owners. With separate plans, the gammas"
-        f" would multiply to {apart:,.0f}.",
+        f" {amplification.written_gamma} for a record over all owners. With separate plans, the"
+        f" gammas would multiply to {apart:,.0f}.",
         markup=False,
     )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -147,8 +147,8 @@ def central_of(made: Design, delta: float | None = None) -> CentralMessage:
     """Return the central bound of the chosen design, or why the bound is not stated."""
     if made.problem.needs.public:
         return CentralMessage(unstated="public columns distinguish records")
-    bound = Amplification(math.log(made.chosen.gamma))
-    return CentralMessage.of(bound, made.problem.records, DELTA if delta is None else delta)
+    report = ShuffledReport.of(made.plan)
+    return CentralMessage.of(report, made.problem.records, DELTA if delta is None else delta)
 
 
 def show_next_step(

@@ -50,9 +50,10 @@ def _before(site: Site) -> tuple[int, list[str]] | None:
 
 
 def _files(site: Site) -> list[Path]:
-    lists = [v.categories_from for v in site.file.variables if v.categories_from]
+    named = (name for v in site.file.variables for name in (v.categories_from, v.groups))
+    lists = [name for name in named if isinstance(name, str)]
     plan = site.file.study_plan
     # A database has no file to digest; its table is read only once before sending.
     table = [] if site.table.database else [site.table.path]
-    read = [*table, *(site.folder / str(path) for path in lists)]
+    read = [*table, *(site.folder / path for path in lists)]
     return read if plan is None else [*read, site.folder / plan.file]

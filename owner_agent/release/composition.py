@@ -13,6 +13,7 @@ from owner_agent.release.ledger import Draw, Entry, Form
 from pramana_core.errors import PlanConflict
 from pramana_core.plan import Block
 from pramana_core.privacy import epsilon
+from pramana_core.ties import rounded_up
 
 UNKNOWN = "unknown column of "
 """Prefix of a variable of unknown column. Its loss counts for every column, an upper bound."""
@@ -184,8 +185,8 @@ def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
         alias = f" (the values of {' and '.join(sorted(known))})" if known else ""
         if forms := open_ended.forms(draw.column):
             return f"column {draw.column!r}{alias}: no bound ({', '.join(forms)})"
-        loss = f"epsilon {before[draw.column]:.4g} would become {after[draw.column]:.4g}"
-        return f"column {draw.column!r}{alias}: {loss}"
+        now, then = rounded_up(before[draw.column]), rounded_up(after[draw.column])
+        return f"column {draw.column!r}{alias}: epsilon {now} would become {then}"
 
     reasons = "; ".join(map(listed, conflicts))
     where = ", ".join(draw.column for draw in conflicts)

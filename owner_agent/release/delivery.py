@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from owner_agent.release.client import Miner
 from owner_agent.release.history import require_known
@@ -88,15 +89,19 @@ class Delivery:
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
-    def announce(self) -> Release:
-        """Announce the release and return the miner's copy. Raises Conflict, HistoryLost."""
+    def announce(self, groups: Mapping[str, Any] | None) -> Release:
+        """Announce the release, with stated groups of categories, and return the miner's copy.
+
+        Raises Conflict, HistoryLost.
+        """
         entry = self.entry
         if entry.state in {"prepared", "sending"}:
             # Repeated, as a crash may have come before the audit log's line.
             self._mark("sending")
             self.stored.mark_leaving()
         known = [e.digest for e in self.ledger.entries() if e.left and e.study == entry.study]
-        manifest = self.stored.manifest.model_copy(update={"builds_on": known})
+        more = {"builds_on": known, "groups": groups}
+        manifest = self.stored.manifest.model_copy(update=more)
         try:
             release = self.miner.create_release(entry.study, manifest)
         except Refused as refused:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.corrections import Exchange
@@ -28,8 +29,8 @@ class PreparedRelease(ABC):
     `records`.
 
     `keys` are ascending pseudonyms, `dropped` counts omitted records, and `beginning` is the epoch.
-    `stale` counts the records that keep the report of a corrected value, in the block with the
-    most.
+    `groups` are the groups of categories that the site file states, by variable. `stale` counts the
+    records that keep the report of a corrected value, in the block with the most.
     """
 
     kind: ClassVar[ReleaseKindName]
@@ -44,6 +45,7 @@ class PreparedRelease(ABC):
     method: str = ""
     dropped: int = 0
     leaves: int = 0
+    groups: Mapping[str, Any] | None = None
     beginning: int = 0
     stale: int = 0
 

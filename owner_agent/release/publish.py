@@ -180,6 +180,7 @@ class PreparedRecords(PreparedRelease):
             entries=entries,
             records=len(keys),
             keys=keys,
+            groups=plan.groups or None,
             beginning=past.beginning,
             stale=corrected.kept,
             plan=plan,
@@ -318,7 +319,7 @@ def publish(
                 delivery.require_known()
                 now.before_announcing(delivery)
                 # 12: announce.
-                release = delivery.announce()
+                release = delivery.announce(now.groups)
                 already = (release.state, release.id) == ("sealed", entry.release_id)
                 if not already or entry.state != "sealed":
                     # 13: send and seal.

@@ -33,8 +33,8 @@ from pramana_core.privacy import (
     DELTA,
     PRIOR,
     Amplification,
+    ShuffledReport,
     gamma_within_groups,
-    record_loss,
 )
 from pramana_core.progress import Progress, StagedProgress, unwatched
 from pramana_core.report.numbers import bound, count, percent
@@ -139,6 +139,9 @@ def _summary(
             f" cannot attribute reports among {count(central.records)} equivalent records"
         )
         facts.append(Fact(bound(central.epsilon), caption))
+        if central.known_set is not None:
+            caption = "the same, if the attacker knows which set of variables the record reports"
+            facts.append(Fact(bound(central.known_set), caption))
     if isinstance(study, StudyForecast):
         facts.append(study.fact)
     if known := [row["half_width"] for row in variables if row["half_width"] is not None]:
@@ -360,7 +363,7 @@ def central_of(site: Site, now: PreparedRecords, delta: float = DELTA) -> Centra
         return CentralMessage(
             unstated="public columns distinguish records; the privacy page of the study has it."
         )
-    return CentralMessage.of(record_loss(now.plan.plan), now.records, delta)
+    return CentralMessage.of(ShuffledReport.of(now.plan.plan), now.records, delta)
 
 
 def require_accepted(

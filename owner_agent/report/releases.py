@@ -12,6 +12,7 @@ from owner_agent.release.new_epoch import NewEpoch
 from owner_agent.report.losses import loss_text
 from pramana_core.report.numbers import count, finite, plural
 from pramana_core.report.report import Column, Row, Section, Table
+from pramana_core.ties import rounded_up
 from pramana_core.wire.release_kinds import SHARED_TREE
 
 MASKED_NOTE = (
@@ -148,7 +149,7 @@ def new_epoch_lines(begun: NewEpoch) -> list[str]:
         releases = plural(len(begun.counted), "release")
         lines = [f"Added to the ledger as published: {releases} that the miner has ({named})."]
     if begun.losses:
-        words = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
+        words = "; ".join(f"{c}: epsilon {rounded_up(loss)}" for c, loss in begun.losses.items())
         lines.append(f"Known loss from all releases: {words}.")
     if begun.uncounted:
         lines.append(

@@ -107,19 +107,19 @@ class StudyForecast:
         now, then = self.forecast.before.budget, self.forecast.after.budget
         if now.max_epsilon_record is not None and then.left_for_record is not None:
             fits = self.forecast.refused is None
-            later = f", and {bound(then.left_for_record)} after this release" if fits else ""
+            later = f", and {then.left_for_record:.4g} after this release" if fits else ""
             yield (
-                f"The study's budget for a record is epsilon {bound(now.max_epsilon_record)}:"
-                f" {bound(now.left_for_record or 0.0)} of it remains{later}."
+                f"The study's budget for a record is epsilon {now.max_epsilon_record:.4g}:"
+                f" {now.left_for_record or 0.0:.4g} of it remains{later}."
             )
         if now.max_central_epsilon is not None:
             yield (
-                f"The study also limits the central epsilon to {bound(now.max_central_epsilon)}, "
+                f"The study also limits the central epsilon to {now.max_central_epsilon:.4g}, "
                 f"at delta {now.central_delta:g} among at least {now.central_records or 0:,} "
                 "records."
             )
         if now.max_epsilon_column is not None:
-            yield f"The study's budget for each column is epsilon {bound(now.max_epsilon_column)}."
+            yield f"The study's budget for each column is epsilon {now.max_epsilon_column:.4g}."
 
 
 _NOTE = (

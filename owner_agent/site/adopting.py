@@ -16,6 +16,7 @@ from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
 from pramana_core.study_plan import StudyPlan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 
@@ -140,9 +141,9 @@ def study_sentences(adopted: AdoptedPlan) -> Iterator[str]:
     whole, own = plan.amplification, plan.loss_at(owner)
     yield (
         f"The study plan {plan.digest} bounds the privacy loss of a record by the reports of"
-        f" {len(names)} owners together ({', '.join(names)}): epsilon {whole.epsilon:.4g} (gamma"
-        f" {whole.written_gamma}); {PRIOR:.0%} grows to {whole.grown(PRIOR):.1%} at most. The"
-        f" reports of {owner} alone contribute at most epsilon {own.epsilon:.4g}."
+        f" {len(names)} owners together ({', '.join(names)}): epsilon {rounded_up(whole.epsilon)}"
+        f" (gamma {whole.written_gamma}); {PRIOR:.0%} grows to {whole.grown(PRIOR):.1%} at most."
+        f" The reports of {owner} alone contribute at most epsilon {rounded_up(own.epsilon)}."
     )
     shares = plan.reported(owner)
     listed = first_few((f"{name} for {share:.1%}" for name, share in shares.items()), _NAMED)

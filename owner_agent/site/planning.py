@@ -4,10 +4,13 @@ protected.
 
 from __future__ import annotations
 
+import csv
+import io
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,7 +22,14 @@ from pramana_core.alike import first_few
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable
-from pramana_core.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
+from pramana_core.errors import (
+    ConfigError,
+    InputError,
+    PlanError,
+    PramanaError,
+    UnprotectedVariable,
+)
+from pramana_core.marginals.levels import require_groups
 from pramana_core.plan import Block, Plan
 from pramana_core.text_files import read_text
 from pramana_core.wire.channels import PlanMessage
@@ -38,6 +48,8 @@ class PlannedSite:
     """The table's column of each variable."""
     adopted: AdoptedPlan | None = None
     """The study's plan that the site follows, or None."""
+    groups: Mapping[str, Any] = field(default_factory=dict)
+    """The stated groups of categories of some variables."""
 
     def __post_init__(self) -> None:
         raise_together(_unprotected(self.plan.blocks, self.sensitive))
@@ -47,6 +59,7 @@ def planned(site: Site) -> PlannedSite:
     """Build and check a site's plan. Raises PramanaError."""
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
+    groups: dict[str, Any] = {}
     if not site.file.variables:
         raise ConfigError(
             "The site file has no variables to randomize.",
@@ -67,6 +80,8 @@ def planned(site: Site) -> PlannedSite:
         try:
             categories = categories_of(section, site.folder)
             variables[section.name] = Variable(section.name, categories, section.representatives)
+            if section.groups is not None:
+                groups[section.name] = _groups_of(section, categories, site.folder)
         except PramanaError as error:
             problems.append(error)
     agreed = site.file.study_plan
@@ -92,7 +107,7 @@ def planned(site: Site) -> PlannedSite:
     if study is not None:
         study.require_followed(plan)
     columns = {v.name: v.source for v in site.file.variables}
-    return PlannedSite(variables, plan, sensitive, columns, study)
+    return PlannedSite(variables, plan, sensitive, columns, study, groups)
 
 
 def awaiting_plan(site: Site) -> tuple[str, ...]:
@@ -158,6 +173,37 @@ def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
             remedy="Add this category to the list.",
         )
     return tuple(categories)
+
+
+def _groups_of(section: VariableSection, categories: Sequence[str], folder: Path) -> Any:
+    """Return the groups that a variable's section states. Raises ConfigError."""
+    found = section.groups
+    if isinstance(found, str):
+        try:
+            text = io.StringIO(read_text(folder / found), newline="")
+            rows = [row for row in csv.reader(text, strict=True) if row]
+        except (OSError, UnicodeDecodeError, csv.Error):
+            rows = []
+        if rows[:1] != [["category", "group"]] or any(len(row) != 2 for row in rows):
+            raise ConfigError(
+                f"The groups of {section.name!r} cannot be read from {folder / found}.",
+                where=section.name,
+                remedy="Write a CSV file as UTF-8, with the header category,group and a line for"
+                " each category.",
+            )
+        listed: dict[str, list[str]] = {}
+        for category, group in rows[1:]:
+            listed.setdefault(group.strip(), []).append(category.strip())
+        found = listed
+    try:
+        require_groups(found or {}, categories)
+    except InputError as error:
+        raise ConfigError(
+            f"The groups of {section.name!r} are invalid. {error.message}",
+            where=section.name,
+            remedy=error.remedy,
+        ) from None
+    return found
 
 
 def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:

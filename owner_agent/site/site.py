@@ -39,7 +39,11 @@ from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
 
 class VariableSection(Section):
-    """A variable: its column, its categories, its protection, and variables that it may reveal."""
+    """A variable: its column, its categories, its protection, and variables that it may reveal.
+
+    `groups` are the categories of each group, or the name of a CSV file with the columns category
+    and group. They are public, as the categories are, and sent with each release.
+    """
 
     name: Label
     column: ColumnName | None = None
@@ -47,6 +51,7 @@ class VariableSection(Section):
     categories_from: str | None = None
     cuts: tuple[Finite, ...] | None = None
     representatives: tuple[Finite, ...] | None = None
+    groups: dict[str, Any] | str | None = None
     missing: Label | None = None
     sensitive: bool
     reveals: tuple[Label, ...] = ()

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from owner_agent.state.ledger_file import state_directory
-from pramana_core.audit import AuditLog
-
-AUDIT = "audit.jsonl"
+from pramana_core.audit import AUDIT, AuditLog
+from pramana_core.opening import create_private
 
 _LONGEST_TEXT = 200
 
@@ -21,6 +20,7 @@ _LONGEST_TEXT = 200
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
     """Log an action after it succeeds. Without disk space, raise StateError beforehand."""
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
+    create_private(log.path)
     with log.room():
         yield
         entry = {"action": action, "who": _who(), **facts}

@@ -28,7 +28,7 @@ from pramana.reporting.estimating import EstimatorName
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
-from pramana_core.marginals.levels import Groups, flat_groups
+from pramana_core.marginals.levels import Groups
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records
 from pramana_core.wire.jobs import CountsSpec, JobSpec
@@ -229,20 +229,21 @@ class Study:
         Args:
             variables: one name, or a list of them.
             records: see `run`.
-            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`.
+            groups: the categories of each group of one variable, as in `EstimatedCounts.levels`;
+                None for the groups that the variable's owner states, if any; {} for no groups.
             estimator: see `run`.
             order: see `run`.
 
         Returns:
-            the job; `model` is a frame in the form of `EstimatedCounts.table` or, with `groups`, of
-            `EstimatedCounts.levels`.
+            the job; `model` is a frame in the form of `EstimatedCounts.table` or, if there are
+            groups, of `EstimatedCounts.levels`.
 
         Raises as `run`.
         """
         names = names_of(variables, "variables")
-        table = {"kind": "contingency-table", "variables": names}
+        table: dict[str, Any] = {"kind": "contingency-table", "variables": names}
         if groups is not None:
-            table["groups"] = flat_groups(groups)
+            table["groups"] = groups
         return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:

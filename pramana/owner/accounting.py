@@ -26,6 +26,7 @@ from pramana_core.privacy import (
     total_loss,
 )
 from pramana_core.study_plan import StudyPlan
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ class Account:
         >>> import pramana as pm
         >>> account = pm.accountant(pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1))
         >>> account
-        Account(1 draw; whole record: gamma 9, epsilon 2.197)
+        Account(1 draw; whole record: gamma 9, epsilon 2.198)
         >>> round(account.breach(0.05), 3)
         0.321
     """
@@ -125,7 +126,7 @@ class Account:
         amplification = self.amplification
         words = (
             f"{draws} {'draw' if draws == 1 else 'draws'}; whole record: gamma"
-            f" {amplification.written_gamma}, epsilon {amplification.epsilon:.4g}"
+            f" {amplification.written_gamma}, epsilon {rounded_up(amplification.epsilon)}"
         )
         if self.public and math.isfinite(amplification.epsilon):
             words += f", and {', '.join(self.public)} unchanged"
@@ -161,7 +162,7 @@ def accountant(*what: Disclosable, different_people: bool = False) -> Account:
         >>> keys = pm.Keys.for_experiments(1)
         >>> reports = pm.randomize(people, plan, keys, record_id="person")
         >>> pm.accountant(reports, reports)
-        Account(3 draws; whole record: gamma 320, epsilon 5.768)
+        Account(3 draws; whole record: gamma 320, epsilon 5.769)
         >>> pm.accountant(plan, plan)
         Account(6 draws; whole record: gamma 1.024e+05, epsilon 11.54)
     """

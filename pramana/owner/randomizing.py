@@ -150,7 +150,7 @@ def randomize(
         >>> keys = pm.Keys.for_experiments(1)
         >>> reports = pm.randomize(people, plan, keys, record_id="person")
         >>> reports
-        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.769)
         >>> again = pm.randomize(people[::-1], plan, keys, record_id="person")
         >>> again.digest == reports.digest
         True

@@ -25,6 +25,7 @@ from pramana_core.learn.prediction import encode_record
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
 from pramana_core.privacy import record_loss
+from pramana_core.ties import rounded_up
 from pramana_core.wire.reports import PublishedPlan
 
 
@@ -128,7 +129,7 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
         )
     gamma = record_loss(plan).gamma
     if gamma > max_gamma * (1 + 1e-9):
-        states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} bounds"
+        states = "no gamma bounds" if math.isinf(gamma) else f"gamma {rounded_up(gamma)} bounds"
         raise BudgetExceeded(
             f"Under this plan {states} a report, but max_gamma allows at most {max_gamma:g}."
             " Nothing was drawn.",

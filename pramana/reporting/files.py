@@ -55,6 +55,7 @@ class _Described(Message):
     study: str | None
     plan: PlanMessage
     draws: list[_DrawnMessage] | None
+    joined: bool = True
     seal: str
 
     def sealed(self) -> str:
@@ -73,6 +74,7 @@ def write_contents(reports: Any, path: str | Path) -> None:
         study=reports.study,
         plan=PlanMessage.from_plan(plan),
         draws=None if drawn is None else [_DrawnMessage.of(one) for one in drawn],
+        joined=reports.joined,
         seal="",
     )
     described = described.model_copy(update={"seal": described.sealed()})
@@ -109,7 +111,7 @@ def read_contents(path: str | Path) -> tuple[dict[str, Any], str]:
     if described.seal != described.sealed():
         raise not_what_was_saved(place)
     fields = {"plan": plan, "codes": codes, "pseudonyms": keys, "draws": draws}
-    return fields | {"study": described.study}, described.digest
+    return fields | {"study": described.study, "joined": described.joined}, described.digest
 
 
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:

@@ -36,6 +36,7 @@ from pramana_core.privacy import (
     DELTA,
     PRIOR,
     Amplification,
+    ShuffledReport,
     central_loss,
     record_loss,
     smallest_group,
@@ -65,6 +66,7 @@ class Reports:
         pseudonyms: N pseudonyms of 128 bits, ascending; None if absent.
         draws: the draws of each block; None if unknown (see `pm.accountant`).
         study: the study of the reports; None if unknown.
+        joined: whether the blocks are of several releases.
 
     Raises PlanError, TableError, EmptyTable.
 
@@ -76,7 +78,7 @@ class Reports:
         ...     people, pm.plan(domain, p=0.2), pm.Keys.for_experiments(1), record_id=people.index
         ... )
         >>> reports
-        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.769)
         >>> len(reports), round(reports.epsilon, 2)
         (4526, 5.77)
     """
@@ -86,6 +88,7 @@ class Reports:
     pseudonyms: Pseudonyms | None = None
     draws: tuple[BlockDraw, ...] | None = None
     study: str | None = None
+    joined: bool = False
 
     def __post_init__(self) -> None:
         require_plan(self.plan)
@@ -136,7 +139,7 @@ class Reports:
             >>> import pramana as pm
             >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
             >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
-            Reports(3 records of sex; whole record: gamma 9, epsilon 2.197)
+            Reports(3 records of sex; whole record: gamma 9, epsilon 2.198)
         """
         codes = read_labels(require_plan(plan), frame, "frame")
         _warn_of_misfits(codes, plan)
@@ -211,12 +214,15 @@ class Reports:
         """Return the central epsilon at `delta`, against anyone who cannot link reports to people.
 
         The bound covers these reports alone. It assumes that pseudonyms are secret, and hides a
-        record among all records with the same unchanged values. Raises OptionError.
+        record among all records with the same unchanged values. Joined reports have a larger bound,
+        unless they are of one study plan, because later plans may depend on earlier reports. Raises
+        OptionError.
         """
         require_limit(delta, InnerShare, "delta")
         public = [self.codes[name] for name in public_names(self.plan)]
         records = smallest_group(public) if public else len(self)
-        return central_loss(self.amplification, records, delta).epsilon
+        report = ShuffledReport.of(self.plan, adaptive=self.joined)
+        return central_loss(report, records, delta).epsilon
 
     def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return the disclosure of each variable, one row each.

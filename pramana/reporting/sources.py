@@ -181,7 +181,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         ...     for seed, names in ((1, ["department"]), (2, ["sex", "admitted"]))
         ... ]
         >>> pm.join(*parts)
-        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.769)
     """
     require_limit(how, How, "how")
     if len(reports) < 2:
@@ -272,4 +272,5 @@ def _side_by_side(reports: Sequence[Reports], chosen: Sequence[Rows | None]) -> 
         None if known is None else known[rows],
         None if drawn is None else tuple(drawn),
         next(iter({one.study for one, _ in present if one.study is not None}), None),
+        joined=len(present) > 1 or first.joined,
     )

@@ -16,7 +16,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Plan
-from pramana_core.privacy import DELTA, Amplification, CentralLoss, central_loss
+from pramana_core.privacy import DELTA, Amplification, CentralLoss, ShuffledReport, central_loss
 from pramana_core.progress import OnShare
 from pramana_core.report.numbers import finite
 
@@ -109,7 +109,7 @@ class Trials:
     @property
     def central(self) -> CentralLoss:
         """The central bound of the reports of a run."""
-        return central_loss(self.amplification, self.records - self.tested, self.delta)
+        return central_loss(ShuffledReport.of(self.plan), self.records - self.tested, self.delta)
 
     def described(self) -> dict[str, Any]:
         """Return the source of the records as JSON."""

@@ -18,6 +18,9 @@ from typing import Any
 from pramana_core.errors import LimitExceeded, NotReady
 from pramana_core.full_disks import no_room, storing
 
+AUDIT = "audit.jsonl"
+"""The name of the file in a data directory or an owner's state directory."""
+
 LONGEST = 4096
 """The longest line in bytes, with its line end."""
 
@@ -31,7 +34,10 @@ _POLL_SECONDS = 0.02
 
 @dataclass
 class AuditLog:
-    """An audit log at `path`, created with mode 0600; `durable` syncs every line to disk."""
+    """An existing audit log at `path`; `durable` syncs every line to disk.
+
+    A missing log is an error, not begun again: its file may have been moved or deleted.
+    """
 
     path: Path
     clock: Callable[[], datetime]
@@ -84,7 +90,7 @@ class AuditLog:
         """Open the log for writing. Raises StorageFull, NotReady."""
         try:
             with storing(_WHAT):
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+                descriptor = os.open(self.path, os.O_RDWR)
                 try:
                     yield descriptor
                 finally:
@@ -94,7 +100,8 @@ class AuditLog:
                 f"An entry of the audit log cannot be written ({error.strerror}), so no change is"
                 " made.",
                 where=_WHAT,
-                remedy="Check the file audit.jsonl, its folder and its disk.",
+                remedy="Check the file audit.jsonl, its folder and its disk. If the file was moved,"
+                " put it back, or create an empty file with mode 600.",
             ) from None
 
     def _append(self, descriptor: int, line: bytes) -> None:

@@ -16,7 +16,6 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pramana_core.audit import AuditLog
 from pramana_core.errors import ConfigError, KeyFileError, LimitExceeded, PramanaError, StorageFull
 from pramana_core.report.numbers import plural
 from pramana_core.terminal import console, error_of_system, print_json
@@ -150,8 +149,8 @@ def check_certificate(content: bytes, now: datetime, what: str) -> str:
     return check_end(end, now, what, ConfigError, "Replace the certificate.")
 
 
-def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
-    """Check the free bytes on the disks of a folder and of the audit log. Raises StorageFull."""
+def check_disk(folder: Path, needed: int) -> str:
+    """Check the free bytes on the disk of a folder. Raises StorageFull."""
     disk = os.statvfs(folder)
     free = disk.f_bavail * disk.f_frsize
     if free < needed:
@@ -160,7 +159,6 @@ def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
             where=str(folder),
             remedy="Free space on that disk, or use a larger disk.",
         )
-    log.require_room()
     return f"{free >> 20:,} MiB are free at {folder}."
 
 

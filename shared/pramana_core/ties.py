@@ -8,6 +8,7 @@ order (the simpler first, then by name) and document it.
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,8 @@ FITTED_TIE: Final = 1e-5
 """The tolerance for results of an iteration, which are exact only to its stopping tolerance."""
 _ROUNDING: Final = 1e-3
 """Numbers that differ by at most this share of a tie always have the same level."""
+_GRID_ERROR: Final = 1e-7
+"""The relative excess of a bound that printed numbers drop."""
 
 
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
@@ -119,3 +122,13 @@ def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     """Return whether a value is at least a bound, or ties with it; False for NaN."""
     known = not (np.isnan(value) or np.isnan(bound))
     return known and not exceeds(bound, value, scale=scale, tie=tie)
+
+
+def rounded_up(bound: float) -> str:
+    """Return a bound on a loss as text, rounded up to four significant digits.
+
+    An excess of less than 1e-7 of the bound is dropped: the multiples of 2^-32 that make a gamma of
+    36 can give 36.0000002.
+    """
+    up = Context(4, ROUND_CEILING).create_decimal(bound * (1 - _GRID_ERROR))
+    return f"{float(up):.4g}"

@@ -132,7 +132,7 @@ def test_an_admin_makes_a_study_invites_an_owner_and_gives_an_analyst_a_token(so
 FILLED: dict[str, dict[str, Any]] = {
     "association-rules": {"minimum support": "0.2"},
     "bayes-classifier": {"target": "ill"},
-    "bayes-net-parameters": {"structure": "smoker -> ill\nage -> ill"},
+    "bayes-net-parameters": {"structure": '{"ill": ["smoker", "age"], "smoker": [], "age": []}'},
     "bayes-net-structure": {"draws": "5"},
     "contingency-table": {"variables": ["smoker", "ill"]},
     "decision-tree": {"target": "ill"},

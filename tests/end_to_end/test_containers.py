@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -304,3 +306,26 @@ def test_the_miner_on_postgresql_shares_its_records_with_its_workers_alone():
 def test_the_commands_of_the_miner_are_and_may_take_their_time_to_end(service: dict[str, Any]):
     parse(service["command"])
     assert service["stop_grace_period"] == "60s"
+
+
+ENGINE_TOOLS = {"mmdebstrap": "", "unshare": "", "git": "", "apt-get": "echo http://127.0.0.1:9/"}
+"""Stand-ins of the programs that the engine of `make compose` needs, with no mirror behind them."""
+
+
+@pytest.mark.parametrize("absent", ["mmdebstrap", "mirror"])
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("apt-get") is None, reason="not Debian's root"
+)
+def test_the_rehearsal_is_skipped_by_name_where_a_machine_cannot_do_it(tmp_path: Path, absent: str):
+    for tool, does in ENGINE_TOOLS.items():
+        if tool != absent:
+            (tmp_path / tool).write_text(f"#!/bin/sh\n{does}\n")
+            (tmp_path / tool).chmod(0o700)
+    done = subprocess.run(
+        [sys.executable, "deploy/engine.py", "deploy/rehearse.py"],
+        cwd=ROOT, env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("deploy/rehearse.py is skipped")
+    assert ("mmdebstrap" if absent == "mmdebstrap" else "127.0.0.1:9") in done.stdout

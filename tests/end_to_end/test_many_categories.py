@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+GROUPS = 50
 PLACES, DIAGNOSES = ([f"{kind}{i:04}" for i in range(n)] for kind, n in (("p", 5000), ("d", 300)))
 RECORDS = 20_000
 
@@ -14,18 +15,23 @@ SITE = f"""
 [[variables]]
 name = "place"
 categories = {json.dumps(PLACES)}
+groups = "places.csv"
 sensitive = true
 
 [[variables]]
 name = "diagnosis"
 categories = {json.dumps(DIAGNOSES)}
+groups = {{ {", ".join(f"g{i} = {json.dumps(DIAGNOSES[i::GROUPS])}" for i in range(GROUPS))} }}
 sensitive = true
 """
 
 
 @pytest.mark.end_to_end
 def test_places_and_diagnoses_are_designed_published_and_estimated(learning_study, run):
-    """The frequent categories are found, within 5 errors of the truth."""
+    """The frequent categories are found, within 5 errors of the truth.
+
+    The levels are those of the groups that the custodian states, in a file and in the site file.
+    """
     rng = np.random.default_rng(5)
     columns = []
     for labels in (PLACES, DIAGNOSES):
@@ -33,6 +39,8 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
         columns.append(rng.choice(labels, RECORDS, p=chances / chances.sum()))
     rows = [f"r{i},{p},{d}" for i, (p, d) in enumerate(zip(*columns, strict=True))]
     site = learning_study.add_owner("north", "\n".join(["id,place,diagnosis", *rows]), SITE)
+    stated = [f"{place},g{i % GROUPS}" for i, place in enumerate(PLACES)]
+    site.with_name("places.csv").write_text("\n".join(["category,group", *stated]))
     design = ["design", "--gamma", "81", "--learn", "counts", "--apply", "--yes"]
     for words in (design, ["plan"], ["publish", "--yes"]):
         done = run("owner_agent", *words, "--site", str(site))
@@ -42,11 +50,12 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
     for name, labels, true in zip(
         ("place", "diagnosis"), (PLACES, DIAGNOSES), columns, strict=True
     ):
-        groups = {f"g{i}": labels[i::10] for i in range(10)}
-        spec = {"kind": "contingency-table", "variables": [name], "groups": groups}
+        groups = {f"g{i}": labels[i::GROUPS] for i in range(GROUPS)}
+        spec = {"kind": "contingency-table", "variables": [name]}
         job = admin.post("/v1/studies/trial/jobs", {"spec": spec})
         done = admin.wait(f"/v1/jobs/{job['id']}")
         model = admin.get(f"/v1/models/{done['model']}")
+        assert model["spec"]["groups"] == groups
         cells = {cell["values"][name]: cell for cell in model["cells"]}
         assert len(cells) == len(labels)
         for label in labels[:3]:
@@ -55,7 +64,7 @@ def test_places_and_diagnoses_are_designed_published_and_estimated(learning_stud
             assert cells[label]["interval"][0] > 0
         outer = [row for row in model["levels"] if row["level"] == 1]
         assert sum(row["count"] for row in outer) == pytest.approx(RECORDS)
-        assert len(model["levels"]) < len(labels) / 4
+        assert len(model["levels"]) < GROUPS + len(labels) / 4
         pooled = [row for row in model["levels"] if row["pooled"]]
         assert sum(row["categories"] for row in pooled) > len(labels) / 2
         for row, group in zip(outer, groups.values(), strict=True):

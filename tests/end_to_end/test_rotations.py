@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from miner_service.cli.main import app
 from miner_service.http.app import create_app
+from miner_service.http.server import exclusive
 from miner_service.settings import Settings
 from tests.end_to_end.test_whole_study import Ended, TestClient, World, world
 from tests.miner_service.conftest import Person
@@ -64,7 +65,8 @@ class Study:
     @contextmanager
     def served_from(self, data: Path) -> Iterator[None]:
         """Let another store answer in place of the lost one, at the same address."""
-        app, world = create_app(Settings(data), crew=crew_of()), self.world
+        with exclusive(data):
+            app, world = create_app(Settings(data), crew=crew_of()), self.world
         with TestClient(app, raise_server_exceptions=False) as client:
             lost, world.client, world.transport.client = world.client, client, client
             yield

@@ -10,20 +10,27 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import numpy as np
+import pandas as pd
 import pytest
 
 import pramana as pm
 from miner_service.http.app import create_app
+from miner_service.http.server import exclusive
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.environment import Environment
-from pramana_core.privacy import Amplification, central_loss
+from pramana_core.privacy import ShuffledReport, central_loss
 from pramana_core.terminal import run
+from pramana_core.ties import rounded_up
+from pramana_core.wire.privacy import CentralMessage
 from tests.miner_service.crew import crew_of
+from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.masking import masked
 
 with warnings.catch_warnings():
@@ -112,7 +119,8 @@ def world(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[World]:
     """A miner without studies."""
-    app = create_app(Settings(tmp_path / "miner-data"), crew=crew_of())
+    with exclusive(tmp_path / "miner-data"):
+        app = create_app(Settings(tmp_path / "miner-data"), crew=crew_of())
     with TestClient(app, raise_server_exceptions=False) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, app.state.services.now()).text
@@ -265,8 +273,58 @@ def test_a_plan_states_its_central_bound_at_the_delta_of_the_study(world: World)
     world.owner("north", 3, AGE)
     told = json.loads(world.call("north", "plan", "--json").out)
     assert told["central"]["delta"] == 1e-5
-    local = Amplification(told["together"]["epsilon"])
-    assert told["central"]["epsilon"] == central_loss(local, 40, 1e-5).epsilon
+    mine = [ShuffledReport.of(pm.Symmetric.from_gamma(2, gamma)) for gamma in (3, 2)]
+    report = ShuffledReport.together(mine)
+    assert told["central"]["epsilon"] == central_loss(report, 40, 1e-5).epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampled", [False, True])
+def test_every_view_states_the_same_central_bound(world: World, sampled: bool):
+    """A column of 64 categories, and pairs of three columns: terminal, REST, browser, pm."""
+    sizes = {"a": 4, "b": 4, "c": 4} if sampled else {"place": 64}
+    domain = pm.Domain.of(**{name: [f"x{i}" for i in range(k)] for name, k in sizes.items()})
+    keys = {"kind": "sampled", "size": 2} if sampled else {"kind": "symmetric"}
+    keys["gamma"] = 19
+    channel = f"channel = {{ {', '.join(f'{k} = {json.dumps(v)}' for k, v in keys.items())} }}\n"
+    world.rest("POST", "/v1/studies", name="asia")
+    world.owner("north", 3)
+    home, rng = world.root / "north", np.random.default_rng(3)
+    table = pd.DataFrame({v.name: rng.choice(v.categories, 3_000) for v in domain})
+    table.to_csv(home / "table.csv", index_label="id")
+    site = (home / "site.toml").read_text().split("[[variables]]")[0]
+    for v in domain:
+        site += f'[[variables]]\nname = "{v.name}"\ncategories = {json.dumps(v.categories)}\n'
+        site += "sensitive = true\n" + ("" if sampled else channel)
+    if sampled:
+        site += f"[[blocks]]\nvariables = {json.dumps(domain.names)}\n{channel}"
+    (home / "site.toml").write_text(site)
+
+    found = json.loads(world.call("north", "plan", "--json").out)["central"]
+    assert (found["known_set"] is not None) == sampled
+    generic = central_loss(ShuffledReport.of_gamma(19), 3_000).epsilon
+    assert found["epsilon"] < 0.9 * generic
+    plan = pm.plan(domain, {domain.names if sampled else "place": keys})
+    reports = pm.randomize(table, plan, pm.Keys.for_experiments(1), record_id=table.index)
+    assert reports.central_epsilon() == found["epsilon"]
+
+    assert world.call("north", "publish", "--yes").code == 0
+    assert world.rest("GET", "/v1/studies/asia/privacy")["central"] == found
+    token = world.rest("POST", "/v1/studies/asia/tokens", name="ana")["token"]
+    miner = pm.connect("http://127.0.0.1:9", token=token, transport=world.transport)
+    disclosure = miner.study("asia").disclosure()
+    assert disclosure.central.model_dump() == found
+    assert CentralMessage.model_validate(found).description in repr(disclosure)
+    browser = Browser(SimpleNamespace(app=world.client.app))
+    browser.sign_in(token)
+    page = browser.get("/pages/studies/asia/privacy").text
+    printed = world.call("north", "plan", "--report", str(home / "plan.html")).words
+    report = (home / "plan.html").read_text()
+    for name in ("epsilon", "known_set") if sampled else ("epsilon",):
+        shown = rounded_up(found[name])
+        assert f"<dd>{shown}</dd>" in page
+        assert shown in printed
+        assert shown in report
 
 
 @pytest.fixture

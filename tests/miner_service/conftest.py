@@ -22,6 +22,7 @@ import pytest
 from sqlalchemy import select
 
 from miner_service.http.app import create_app
+from miner_service.http.server import exclusive
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits, Settings
 from miner_service.store.schema import Base
@@ -282,7 +283,8 @@ def starting(data: Path) -> Iterator[Callable[..., Miner]]:
             settings = Settings(place, limits=limits or Limits(), **options)
             if settings.storage.database is None:
                 _make_tables(place)
-            app = create_app(settings, clock=clock, crew=crew or crew_of(learn))
+            with exclusive(place):
+                app = create_app(settings, clock=clock, crew=crew or crew_of(learn))
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
                 stack.enter_context(client)

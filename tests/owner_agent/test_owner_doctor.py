@@ -167,6 +167,13 @@ FAULTS: dict[str, tuple[Callable, str, str]] = {
         "plan",
         "sensitive-without-channel",
     ),
+    "no table": (lambda bench: bench.site.table.path.unlink(), "table", "table-invalid"),
+    "other columns": (_site('column = "smokes"', 'column = "smoking"'), "table", "table-invalid"),
+    "another category": (
+        lambda bench: bench.write(table=table_of(50).replace(",yes,", ",zebra,")),
+        "table",
+        "unknown-category",
+    ),
     "client certificate ended": (_client_certificate, "client_certificate", "config-invalid"),
     "miner away": (_set("faults", [AWAY] * 99), "reachability", "miner-unreachable"),
     "miner not ready": (_set("ready", problem(503, "not-ready")), "reachability", "not-ready"),
@@ -212,6 +219,7 @@ def test_each_planted_fault_is_found(healthy, fault):
     assert found.exit_code
     assert found.remedy
     assert "\n" not in found.line
+    assert "zebra" not in found.line
 
 
 def test_a_full_disk_and_low_limits_are_found(healthy):
@@ -238,7 +246,7 @@ def test_one_cause_is_one_fault_and_gives_the_exit_code(bench, command):
     assert by_check["clock"]["message"] == "see reachability."
     shown = command("doctor")
     assert shown.exit_code == Unreachable.exit_code
-    assert "16 checks: 1 fault." in shown.out
+    assert "17 checks: 1 fault." in shown.out
 
 
 def test_an_unforeseen_failure_does_not_end_the_examination():

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
+from miner_service.http.server import exclusive
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.peer.protocol import messages as peer_messages
@@ -528,7 +529,8 @@ def records(size: int = 3000) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A miner in this process with two owners' releases, and an analyst's way to ask it."""
-    app = create_app(Settings(tmp_path_factory.mktemp("miner")), crew=crew_of())
+    with exclusive(folder := tmp_path_factory.mktemp("miner")):
+        app = create_app(Settings(folder), crew=crew_of())
     with TestClient(app) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, datetime.now(UTC)).text

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pramana_core.audit import LONGEST, AuditLog
+from pramana_core.audit import AUDIT, LONGEST, AuditLog
 from pramana_core.errors import LimitExceeded, NotReady, StorageFull
+from pramana_core.opening import create_private
 from tests.full_disk import files_no_longer_than
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -20,7 +21,8 @@ NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 
 @pytest.fixture
 def log(tmp_path) -> AuditLog:
-    made = AuditLog(tmp_path / "audit.jsonl", lambda: NOW)
+    made = AuditLog(tmp_path / AUDIT, lambda: NOW)
+    create_private(made.path)
     made.write({"action": "create_study"})
     return made
 
@@ -93,7 +95,7 @@ for t in threads: t.join()
 @pytest.mark.slow
 @pytest.mark.end_to_end
 def test_threads_of_several_processes_append_to_one_file(tmp_path):
-    path = tmp_path / "audit.jsonl"
+    create_private(path := tmp_path / AUDIT)
     command = [sys.executable, "-c", WRITER, str(path)]
     writers = [subprocess.Popen([*command, str(i)], env=os.environ) for i in range(3)]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]

@@ -30,6 +30,8 @@ from miner_service.store.schema import JobRow, SupervisorRow
 from pramana_core.errors import NotReady, PramanaError
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+WITHOUT_STORE = b"pramana_store_up 0.0\n"
+"""All figures for a caller who cannot be identified, because the database does not answer."""
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 _SECONDS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 """Upper limits, in seconds, of the histogram's classes."""

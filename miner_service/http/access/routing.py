@@ -24,6 +24,7 @@ from miner_service.http.access.access import (
     visible_release,
     visible_token,
 )
+from miner_service.http.access.figures import MEDIA_TYPE, WITHOUT_STORE
 from miner_service.http.access.gate import Gate
 from miner_service.http.access.rules import ACCESS, Rule, Scope, rule_of
 from miner_service.services import Services
@@ -100,9 +101,15 @@ class RuledRoute(APIRoute):
             if rule.scope is Scope.OPEN:
                 return await gate.pass_open(request, handler)
             header = request.headers.get("authorization")
-            caller, refused = await gate.pools.entering.run(
-                enter, gate.services, header, rule, request.path_params
-            )
+            pool = gate.pools.probing if probe else gate.pools.entering
+            try:
+                caller, refused = await pool.run(
+                    enter, gate.services, header, rule, request.path_params
+                )
+            except PramanaError as error:
+                if probe and error.where == "database":  # nobody can be identified without it
+                    return Response(WITHOUT_STORE, media_type=MEDIA_TYPE)
+                raise
             request.state.caller = caller
             if not probe:
                 gate.take_rate(caller.token)

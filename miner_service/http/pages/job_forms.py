@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -66,9 +66,6 @@ _LABELS = {
 }
 """Labels of options whose names are not clear enough, by the last part of the field's name."""
 
-ARROW = "->"
-"""The text between parent and child in the line of a link."""
-
 
 @dataclass(frozen=True)
 class Input:
@@ -112,18 +109,16 @@ class Input:
         """Whether the field is shown first."""
         return self.place is not None
 
-    def read(self, sent: SentForm, variables: Iterable[str]) -> dict[str, Any]:
+    def read(self, sent: SentForm, variables: Collection[str]) -> dict[str, Any]:
         """Return the field's value under its name; {} for an empty field. Raises InputError."""
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):
-            chosen = _checked_values(sent, self.name)
+            chosen = _names(sent.every(self.name), variables)
             return {self.name: chosen} if chosen else {}
         text = sent.text(self.name)
-        if self.kind == "parents":
-            return {self.name: _parents(text, self.name, list(variables))}
-        if self.kind == "groups" and text:
-            return {self.name: _groups(text, self.name)}
+        if self.kind == "mapping" and text:
+            return {self.name: _mapping(text, self.name)}
         if not text:
             emptied = self.nullable and self.default and self.name in sent.fields
             return {self.name: None} if emptied else {}
@@ -138,48 +133,37 @@ class Input:
             ) from error
 
 
-def _checked_values(sent: SentForm, name: str) -> list[str]:
-    """Return the names that are ticked or typed. Typed names have one line each."""
-    return [one for text in sent.every(name) for one in text.splitlines() if one.strip()]
-
-
-def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]:
-    """Return every node with its parents, from lines of one link each."""
-    found: dict[str, list[str]] = {node: [] for node in variables}
-    for line in filter(None, map(str.strip, text.splitlines())):
-        parent, child = _split_link(line, variables, name)
-        found.setdefault(child, []).append(parent)
-        found.setdefault(parent, [])
+def _names(texts: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the names in a field: known names, JSON lists of names, or names on lines."""
+    found: list[str] = []
+    for text in texts:
+        listed = [text] if text in known else _listed(text)
+        found += filter(str.strip, re.split("\r?\n", text)) if listed is None else listed
     return found
 
 
-def _groups(text: str, where: str) -> dict[str, list[str]]:
-    """Return every group with its members, from lines of one member each."""
-    found: dict[str, list[str]] = {}
-    for line in filter(None, map(str.strip, text.splitlines())):
-        member, arrow, group = (part.strip() for part in line.rpartition(ARROW))
-        if not (member and arrow and group):
-            raise InputError(
-                f"{where}: a line is no MEMBER -> GROUP.",
-                where=where,
-                remedy="Write a line for each category, as CATEGORY -> GROUP.",
-            )
-        found.setdefault(group, []).append(member)
-    return found
+def _listed(text: str) -> list[str] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    names = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return found if names else None
 
 
-def _split_link(line: str, variables: list[str], where: str) -> tuple[str, str]:
-    """Return the ends of a link. Names may contain arrows, so the parent must be a known name."""
-    places = [at for at in range(len(line)) if line.startswith(ARROW, at)]
-    ends = [(line[:at].strip(), line[at + len(ARROW) :].strip()) for at in places]
-    known = [pair for pair in ends if pair[0] in variables and pair[1]]
-    if not known:
+def _mapping(text: str, where: str) -> dict[str, Any]:
+    """Return a JSON object. Raises InputError."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
         raise InputError(
-            f"{where}: a line is not a link PARENT -> CHILD between variables of this study.",
+            f"{where}: this is not a JSON object.",
             where=where,
-            remedy="Write one line per link, as PARENT -> CHILD.",
+            remedy="Write the object as in the REST API; a name may contain any character.",
         )
-    return known[-1]
+    return found
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:
@@ -243,8 +227,8 @@ def _kind(name: str, schema: Schema) -> str:
         return "variables"
     if "enum" in schema:
         return "choice"
-    by_type = {"integer": "number", "number": "number", "boolean": "flag"}
-    by_name = {"target": "variable", "owners": "owners", "structure": "parents", "groups": "groups"}
+    by_type = {"integer": "number", "number": "number", "boolean": "flag", "object": "mapping"}
+    by_name = {"target": "variable", "owners": "owners"}
     return by_name.get(name) or by_type.get(schema.get("type", ""), "text")
 
 
@@ -269,9 +253,16 @@ class JobForm:
 
     def read(self, sent: SentForm, variables: Iterable[str]) -> JobCreate:
         """Return the job that a submitted form describes. Raises InputError."""
+        # A browser sends each line break in a name as CR LF.
+        known = {one.replace("\r\n", "\n"): one for one in variables}
+        fields = {
+            name: [known.get(one.replace("\r\n", "\n"), one) for one in texts]
+            for name, texts in sent.fields.items()
+        }
+        sent = SentForm(fields)
         values: dict[str, Any] = {}
         for one in self.inputs:
-            values.update(one.read(sent, variables))
+            values.update(one.read(sent, [*known.values()]))
         spec = {"kind": self.kind, **nested(values, self.inputs)}
         return read_message(JobCreate, {"spec": spec}, leave_out=2)
 
@@ -311,14 +302,9 @@ class JobForm:
 def _texts(value: Any) -> list[str]:
     if isinstance(value, bool) or value is None:
         return ["on" if value else ""]
-    if isinstance(value, dict):
-        links = (f"{parent} {ARROW} {node}" for node in value for parent in value[node])
-        return ["\n".join(links)]
-    return (
-        [str(one) for one in value]
-        if isinstance(value, list)
-        else [value if isinstance(value, str) else json.dumps(value)]
-    )
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
 
 
 @cache

@@ -19,6 +19,7 @@ from pramana_core.errors import InputError
 from pramana_core.pages.forms import HEADERS, SentForm
 from pramana_core.pages.rendering import Pages
 from pramana_core.pages.words import named, plan_words
+from pramana_core.ties import rounded_up
 from pramana_core.wire.releases import Release
 
 PAGES = Pages("miner_service.http.pages")
@@ -105,6 +106,6 @@ def _words(release: _ReleaseContent) -> tuple[str, ...]:
     if release.kind == "knowledge-model":
         if content.tree is None:
             return ("A withdrawn knowledge model.",)
-        noise = "" if content.epsilon is None else f", epsilon {content.epsilon:.4g}"
+        noise = "" if content.epsilon is None else f", epsilon {rounded_up(content.epsilon)}"
         return (f"A decision tree with {content.counts} counts{noise}.", *content.protection)
     return tuple(plan_words(content.to_plan()))

@@ -20,6 +20,7 @@ from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.pages.words import named
+from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import StudyPrivacy
 from pramana_core.wire.release_kinds import RANDOMIZED
 
@@ -140,7 +141,8 @@ def sum_words(privacy: StudyPrivacy) -> str:
     added = sum(one.determined.epsilon or math.inf for one in privacy.owners)
     if record is None or privacy.unbounded or math.isclose(added, record, rel_tol=1e-6):
         return ""
-    sentence = f"The owners' epsilons add up to {added:.4g}, the record's is only {record:.4g}: "
+    sums = rounded_up(added), rounded_up(record)
+    sentence = "The owners' epsilons add up to {}, the record's is only {}: ".format(*sums)
     if privacy.different_people:
         return f"{sentence}the owners have different people, so each record is at one owner only."
     if privacy.study_plan is not None:

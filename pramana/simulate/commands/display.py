@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pramana.simulate.learners import spread_table
 from pramana_core.report.numbers import plural
 from pramana_core.report.report import Report, Section, Sentence
+from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from pramana.simulate.model_sharing_options import SimulationOptions
@@ -32,7 +33,7 @@ def report_of(outcome: Outcome) -> Report:
 
 def _randomization(trials: Trials) -> str:
     local, central = trials.amplification.told, trials.central.epsilon
-    gamma = f"{local}, central epsilon {central:.4g} about the whole record"
+    gamma = f"{local}, central epsilon {rounded_up(central)} about the whole record"
     if trials.design is None:
         return gamma
     study = trials.design.study_plan

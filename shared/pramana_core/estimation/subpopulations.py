@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from pramana_core.estimation.axes import Axis, axes_of, named
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import CUBE_CELLS, MARGINAL_CELLS, ReportedCounts, Tensor
 from pramana_core.marginals.passes import CountedRecords
-from pramana_core.marginals.subpopulations import Subtable, too_large
+from pramana_core.marginals.subpopulations import SUBTABLE_CELLS, Subtable, too_large
 from pramana_core.marginals.support_counts import excess_of, weighted_sum
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick
@@ -37,10 +37,14 @@ class WeightedRecords:
 
     sources: tuple[tuple[CountedRecords, Plan], ...]
     weights: SourceWeights | None
+    _latest: dict[int, _NodePasses] = field(default_factory=dict)
 
     def __call__(self, given: Mapping[str, int], domain: Domain) -> Subtable:
         """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
-        parts = [_of_source(reports, plan, given, domain) for reports, plan in self.sources]
+        parts = [
+            _of_source(*source, given, domain, self._latest.setdefault(number, _NodePasses()))
+            for number, source in enumerate(self.sources)
+        ]
         factors = np.ones(len(parts))
         if self.weights is not None:
             factors = self.weights.of_table([*given, *domain.names])
@@ -55,13 +59,19 @@ class WeightedRecords:
 
 
 def _of_source(
-    reports: CountedRecords, plan: Plan, given: Mapping[str, int], wanted: Domain
+    reports: CountedRecords,
+    plan: Plan,
+    given: Mapping[str, int],
+    wanted: Domain,
+    latest: _NodePasses,
 ) -> tuple[Tensor, Tensor]:
     """Return the counts, (cells), and the products of their estimators, (cells, cells)."""
     axes = axes_of(plan, [*given, *wanted.names])
     parts = [axis for axis in axes if any(v.name in wanted for v in axis.kept)]
     others = [(axis, _rows(axis, given)[0]) for axis in axes if axis not in parts]
-    linear, squared = _sums(reports, plan, others, parts)
+    if latest.given != given:
+        latest.given, latest.counted = dict(given), []
+    linear, squared = _sums(reports, plan, others, parts, latest.counted)
     kept: list[Variable] = []
     rows: Tensor = np.ones((1, 1))
     for axis in parts:
@@ -91,8 +101,20 @@ Factors = tuple[tuple[tuple[str, ...], tuple[int, ...], Tensor], ...]
 """Columns, their numbers of codes, and the weight of each of their cells."""
 
 
+@dataclass(eq=False)
+class _NodePasses:
+    """The passes over one source for the latest subpopulation, and their counts."""
+
+    given: Mapping[str, int] = field(default_factory=dict)
+    counted: list[tuple[WeighingPass, npt.NDArray[np.int64]]] = field(default_factory=list)
+
+
 def _sums(
-    reports: CountedRecords, plan: Plan, given: Sequence[tuple[Axis, Tensor]], parts: Sequence[Axis]
+    reports: CountedRecords,
+    plan: Plan,
+    given: Sequence[tuple[Axis, Tensor]],
+    parts: Sequence[Axis],
+    counted: list[tuple[WeighingPass, npt.NDArray[np.int64]]],
 ) -> tuple[Tensor, Tensor]:
     """Return the weights of records, and their squares, summed over the requested reports."""
 
@@ -103,7 +125,18 @@ def _sums(
     factors = tuple((own, sizes(own), row) for axis, row in given for own in [tuple(named([axis]))])
     weighing = WeighingPass(names, sizes(names), factors, reports.records)
     if reports.cells > min(CUBE_CELLS, reports.records):
-        return weighing.sums(reports.counted(weighing))
+        for wider, found in counted:
+            if {*names} <= {*wider.columns} and weighing.given == wider.given:
+                return weighing.sums(wider.margin(found, names))
+        # A tree requests a table for each attribute of a node: a pass counts several of them.
+        columns, area = names, math.prod(weighing.shape)
+        seen = {*weighing.names, *(name for wider, _ in counted for name in wider.columns)}
+        for name, size in plan.reported_sizes.items():
+            if name not in seen and area * size <= SUBTABLE_CELLS:
+                columns, area = (*columns, name), area * size
+        wider = WeighingPass(columns, sizes(columns), factors, reports.records)
+        counted.append((wider, reports.counted(wider)))
+        return weighing.sums(wider.margin(counted[-1][1], names))
     table = reports.table(weighing.names)
     cells = np.nonzero(table)
     codes = dict(zip(weighing.names, cells, strict=True))
@@ -126,7 +159,19 @@ class WeighingPass:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that the pass reads."""
-        return (*self.columns, *(name for own, _, _ in self.factors for name in own))
+        return (*self.columns, *self.given)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The columns that give a record its weight."""
+        return tuple(name for own, _, _ in self.factors for name in own)
+
+    def margin(self, found: npt.NDArray[np.int64], columns: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return what a pass over some of the columns finds, from what this pass found."""
+        axes = [0, 1, *(2 + self.columns.index(name) for name in columns)]
+        every = found.reshape(2, 2, *self.shape)
+        counts: npt.NDArray[np.int64] = np.einsum(every, [*range(every.ndim)], axes)
+        return counts.reshape(2, 2, -1)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
         """Return (2, 2, cells): grains and finer grains, each of the weights and the squares."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,9 @@ A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": [
 """
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
+
+_DEEPEST, _LONGEST_NAME = 20, 256
+"""The most levels of groups, and the most characters of a group's name."""
 
 _AT_ONCE = 16
 """The most rows whose errors are computed together; each row needs one number per report."""
@@ -61,7 +65,7 @@ class LevelCounts:
 
 
 def levels_of(
-    table: MarginalTable, variable: Variable, groups: Groups, level: float
+    table: MarginalTable, variable: Variable, groups: Mapping[str, Any], level: float
 ) -> list[LevelCounts]:
     """Return the counts at all levels: each group, followed by its contents.
 
@@ -101,53 +105,42 @@ def levels_of(
     ]
 
 
-def nested_groups(groups: Groups, categories: Sequence[str]) -> Groups:
-    """Return the groups in nested form: each name of a group in a list becomes that group.
-
-    Raises OptionError: a list names both groups and categories, or a group contains itself.
-    """
-    if not isinstance(groups, Mapping):
-        return groups
-    known, inner = set(categories), dict(groups)
-    named: set[str] = set()
-
-    def inside(label: str, members: Any, above: tuple[str, ...]) -> Any:
-        listed = isinstance(members, Sequence) and not isinstance(members, str)
-        found = [m for m in members if m in inner and m not in known] if listed else []
-        if not found:
-            return members
-        if len(found) < len(members) or {label, *above} & {*found}:
-            raise OptionError(
-                f"The group {label!r} must list only categories, or only other groups.",
-                where="groups",
-                remedy="Give the categories a group of their own.",
-            )
-        named.update(found)
-        return {m: inside(m, inner[m], (*above, label)) for m in found}
-
-    made = {label: inside(label, members, ()) for label, members in groups.items()}
-    return {label: members for label, members in made.items() if label not in named}
-
-
-def require_groups(groups: Groups, categories: Sequence[str]) -> Groups:
+def require_groups(groups: Mapping[str, Any], categories: Sequence[str]) -> Groups:
     """Return nested groups with each category once. Raises UnknownCategory, OptionError."""
-    found = nested_groups(groups, categories)
+    if not isinstance(groups, Mapping):
+        raise _wrong(f"groups must be a dict of each group's categories, not {groups!r}.")
+    found = _nested(groups, frozenset(categories))
     _require_partition(found, dict.fromkeys(categories, 0))
     return found
 
 
-def flat_groups(groups: Any) -> Any:
-    """Return groups without nesting: each group's categories, or the names of its groups.
+def _nested(groups: Mapping[str, Any], known: Collection[str]) -> Groups:
+    """Return the groups in nested form: each name of a group in a list becomes that group."""
+    inner = {label: _inner(members, groups, known) for label, members in groups.items()}
+    outer = Counter(name for names in inner.values() for name in names)
+    made = dict(groups)
+    try:
+        for label in filter(inner.get, TopologicalSorter(inner).static_order()):
+            names = inner[label]
+            made[label] = {name: made[name] for name in names}
+            if len(names) < len(groups[label]):
+                raise _wrong(f"The group {label!r} lists both categories and groups.")
+    except CycleError as error:
+        raise _wrong(f"The group {error.args[1][0]!r} contains itself.") from None
+    if repeated := [name for name, times in outer.items() if times > 1]:
+        raise _wrong(f"Several groups list the group {repeated[0]!r}.")
+    return {label: members for label, members in made.items() if label not in outer}
 
-    A value that is not a dict is returned unchanged; its reader rejects it.
-    """
-    if not isinstance(groups, Mapping):
-        return groups
-    found: dict[str, Any] = {}
-    for label, inside in groups.items():
-        found[label] = list(inside) if isinstance(inside, Mapping) else inside
-        found |= flat_groups(inside) if isinstance(inside, Mapping) else {}
-    return found
+
+def _inner(members: Any, groups: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    listed = isinstance(members, Sequence) and not isinstance(members, str)
+    found = (m for m in members if isinstance(m, str)) if listed else ()
+    return [m for m in found if m in groups and m not in known]
+
+
+def _wrong(why: str) -> OptionError:
+    remedy = 'Write {"north": ["A", "B"], "south": ["C"]}, with each category once.'
+    return OptionError(why, where="groups", remedy=remedy)
 
 
 def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Tensor:
@@ -187,24 +180,27 @@ def _rows(
             yield _Row(depth + 1, label, f"{len(pooled)} others", pooled, True)
 
 
-def _categories(groups: Groups | Sequence[str]) -> list[str]:
-    if isinstance(groups, Mapping):
-        return [category for inside in groups.values() for category in _categories(inside)]
-    if isinstance(groups, str) or not isinstance(groups, Sequence):
-        raise OptionError(
-            f"A group must list its categories, not {groups!r}.",
-            where="groups",
-            remedy='Write {"north": ["A", "B"], "south": ["C"]}.',
-        )
-    return list(groups)
+def _categories(groups: Any, levels: int = 1) -> list[str]:
+    """Return the categories of all groups. Raises OptionError: a group is empty or malformed."""
+    if levels > _DEEPEST:
+        raise _wrong(f"Groups are nested more than {_DEEPEST} deep.")
+    if not isinstance(groups, Mapping):
+        return list(groups)
+    found: list[str] = []
+    for label, inside in groups.items():
+        if not isinstance(label, str) or not 0 < len(label) <= _LONGEST_NAME:
+            raise _wrong(f"A group's name has 1 to {_LONGEST_NAME} characters, unlike {label!r}.")
+        listed = isinstance(inside, Sequence) and all(isinstance(one, str) for one in inside)
+        if isinstance(inside, str) or not (listed or isinstance(inside, Mapping)):
+            raise _wrong(f"The group {label!r} must list its categories, not {inside!r}.")
+        if not inside:
+            raise _wrong(f"The group {label!r} is empty.")
+        found += _categories(inside, levels + 1)
+    return found
 
 
 def _require_partition(groups: Groups, codes: Mapping[str, int]) -> None:
     """Check that each category is in exactly one group. Raises UnknownCategory, OptionError."""
-    if not isinstance(groups, Mapping):
-        raise OptionError(
-            f"groups must be a dict of each group's categories, not {groups!r}.", where="groups"
-        )
     times = Counter(_categories(groups))
     unknown = [category for category in times if category not in codes]
     if unknown:
@@ -216,8 +212,7 @@ def _require_partition(groups: Groups, codes: Mapping[str, int]) -> None:
         )
     wrong = [category for category in codes if times[category] != 1]
     if wrong:
-        raise OptionError(
+        raise _wrong(
             f"Each category must be in exactly one group; {len(wrong)} are in none or in several:"
-            f" {first_few(map(repr, wrong))}.",
-            where="groups",
+            f" {first_few(map(repr, wrong))}."
         )

@@ -12,6 +12,7 @@ from pramana_core.alike import first_few
 from pramana_core.pictures.svg import printable, short
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
+from pramana_core.ties import rounded_up
 
 
 def write_name(words: object) -> Markup:
@@ -40,8 +41,8 @@ def write_number(value: float | None) -> str:
 
 
 def write_epsilon(value: float | None) -> str:
-    """Return an epsilon, or "no bound" if it is missing or infinite."""
-    return "no bound" if value is None or math.isinf(value) else f"{value:.4g}"
+    """Return an epsilon, rounded up, or "no bound" if it is missing or infinite."""
+    return "no bound" if value is None or math.isinf(value) else rounded_up(value)
 
 
 def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:

@@ -29,6 +29,7 @@ from pramana_core.channels import (
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 
 
 @singledispatch
@@ -70,7 +71,7 @@ def _(channel: Product) -> float:
 @gamma.register
 def _(channel: Sampled) -> float:
     # Thousands of choices share one or two channels.
-    return max(map(gamma, {part for _, part in parts_of(channel)}))
+    return max(map(gamma, {part for _, _, part in parts_of(channel)}))
 
 
 @singledispatch
@@ -125,8 +126,8 @@ class Blend:
 Part = Transition | Blend
 
 
-def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
-    """Return each part's weight, times 2^32, and channel. A report reveals the part that made it.
+def parts_of(channel: Sampled) -> list[tuple[tuple[int, ...], int, Part]]:
+    """Return each part's axes, weight, times 2^32, and channel. A report reveals its part.
 
     Choices of the same variables are one part, except that reports of subsets are a part of their
     own. In a coordinated channel every choice is a part, because the coin reveals the choice.
@@ -138,6 +139,7 @@ def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
         groups.setdefault(key, []).append(choice)
     return [
         (
+            group[0].axes,
             sum(choice.weight for choice in group),
             group[0].channel
             if all(choice.channel == group[0].channel for choice in group)
@@ -222,15 +224,15 @@ class Amplification:
 
     @property
     def written_gamma(self) -> str:
-        """Gamma with four digits; `>1e308` if it is finite but too large for a float."""
+        """Gamma, rounded up to four digits; `>1e308` if it is finite but too large for a float."""
         if math.isfinite(self.gamma):
-            return f"{self.gamma:.4g}"
+            return rounded_up(self.gamma)
         return ">1e308" if math.isfinite(self.epsilon) else "∞"
 
     @property
     def told(self) -> str:
         """Gamma and epsilon as text."""
-        epsilon = f"{self.epsilon:.4g}" if math.isfinite(self.epsilon) else "∞"
+        epsilon = rounded_up(self.epsilon) if math.isfinite(self.epsilon) else "∞"
         return f"gamma {self.written_gamma}, epsilon {epsilon}"
 
     def grown(self, prior: float) -> float:

@@ -105,10 +105,10 @@ def _(channel: Sampled) -> tuple[ReportKind, ...]:
             remedy="Request gamma and the bounds that follow from it, or fewer variables.",
         )
     parts = parts_of(channel)
-    known = {part: report_kinds(part) for part in {part for _, part in parts}}
+    known = {part: report_kinds(part) for part in {part for _, _, part in parts}}
     found = [
         kind.within(weight / RESOLUTION, size // part.shape[0])
-        for weight, part in parts
+        for _, weight, part in parts
         for kind in known[part]
     ]
     if channel.silent:

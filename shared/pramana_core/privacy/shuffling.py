@@ -9,13 +9,14 @@ who can assign reports: the owner, a peer, and a miner that colludes with an own
 Releases count as follows:
 
 * All reports under the same pseudonyms are one report of the record: `ShuffledReport.together`.
-  Releasing the same draw again adds nothing; a new draw is one more report.
+  Releasing the same draw again adds nothing; a new draw is one more report. Channels that may
+  depend on earlier reports count as the worst of their local loss.
 * Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds.
 * An attacker who knows facts about a record, such as its public columns, owners or batch, searches
   only the records that share them: n is `smallest_group`. Records that a replaced release changed
   are a group. A withdrawn release counts, as it was seen.
 * An attacker who knows in advance which set a record reports searches only the records of that set:
-  `records_in_set`.
+  `known_set_loss`.
 
 Pages and models computed from true records are outside this bound.
 
@@ -111,43 +112,67 @@ class CentralLoss:
 class ShuffledReport:
     """All reports of one record, as parameters of the shuffle model.
 
+    By default the report is the worst for its local bound: a randomized yes or no.
+
     Args:
         amplification: the local bound.
         variation: an upper bound on the total variation between the reports of any two records.
+        set_variation: the same bound if the set of variables that the record reports is known.
+        set_weights: the probability of the rarest set, for each independent draw of a set.
     """
 
     amplification: Amplification
-    variation: float
+    variation: float = 1.0
+    set_variation: float = 1.0
+    set_weights: tuple[float, ...] = ()
 
     @classmethod
     def of_gamma(cls, gamma: float) -> Self:
         """Return the worst report for a local gamma. Raises OptionError if it is below 1."""
-        amplification = Amplification.of_gamma(gamma)
-        return cls(amplification, _largest_variation(amplification))
+        return cls(Amplification.of_gamma(gamma))
 
     @classmethod
-    def of(cls, released: Transition | Plan) -> Self:
+    def of(cls, released: Transition | Plan, *, adaptive: bool = False) -> Self:
         """Return a record's report by a channel, or by all randomized blocks of a plan.
 
-        A plan with only public columns has no bound.
+        A plan with only public columns has no bound. For `adaptive` blocks, see `together`.
 
         Raises:
             LimitExceeded: see `gamma`.
         """
         if isinstance(released, Plan):
-            loss = record_loss(released)
-            noisy = [b.channel for b in released.blocks if not b.channel.is_identity]
-            variation = _together(map(total_variation, noisy))
-            return cls(loss, variation if math.isfinite(loss.epsilon) else 1.0)
-        return cls(Amplification.of(released), total_variation(released))
+            channels = [block.channel for block in released.blocks]
+            noisy = [cls.of(c) for c in channels if not (c.is_identity or c.withheld)]
+            return cls.together(noisy, adaptive=adaptive) if noisy else cls(record_loss(released))
+        amplification = Amplification.of(released)
+        if not isinstance(released, Sampled):
+            variation = total_variation(released)
+            return cls(amplification, variation, variation)
+        parts = parts_of(released)
+        # Thousands of sets share one or two channels.
+        known = {part: total_variation(part) for part in {part for _, _, part in parts}}
+        return cls(
+            amplification,
+            math.fsum(weight * known[part] for _, weight, part in parts) / 2**32,
+            max(known.values()),
+            (min(weight for _, weight, _ in parts) / 2**32,),
+        )
 
     @classmethod
-    def together(cls, reports: Iterable[ShuffledReport]) -> Self:
-        """Return the combined report of independent draws for the same record."""
+    def together(cls, reports: Iterable[ShuffledReport], *, adaptive: bool = False) -> Self:
+        """Return the joint report of independent draws for the same record.
+
+        If the draws are `adaptive`, later channels may depend on earlier reports of all records.
+        The bound then holds only for the worst report of the summed local loss, because every such
+        choice is a function of it.
+        """
         each = list(reports)
+        worst = adaptive and len(each) > 1
         return cls(
             composed(report.amplification for report in each),
-            _together(report.variation for report in each),
+            1.0 if worst else _together(report.variation for report in each),
+            1.0 if worst else _together(report.set_variation for report in each),
+            tuple(weight for report in each for weight in report.set_weights),
         )
 
     def central_delta(self, records: int, epsilon: float) -> float:
@@ -188,14 +213,26 @@ class ShuffledReport:
 
 
 @lru_cache(1024)
-def central_loss(local: Amplification, records: int, delta: float = DELTA) -> CentralLoss:
-    """Return the central bound for the worst mechanism within a local bound. Raises OptionError.
-
-    The worst reports are a randomized yes or no and functions of it. Later channels may therefore
-    depend on earlier reports of all records.
-    """
-    report = ShuffledReport(local, _largest_variation(local))
+def central_loss(report: ShuffledReport, records: int, delta: float = DELTA) -> CentralLoss:
+    """Return the central bound of `records` shuffled reports at a delta. Raises OptionError."""
     return CentralLoss(report.central_epsilon(records, delta), delta)
+
+
+def known_set_loss(
+    report: ShuffledReport, records: int, delta: float = DELTA
+) -> CentralLoss | None:
+    """Return the central bound if the set that the record reports is known beforehand.
+
+    The record then hides only among the records that report the same set. None means that the
+    mechanism draws no sets. Raises OptionError.
+    """
+    if not report.set_weights:
+        return None
+    # One half of delta is for the reports, the other half for too few records of the set.
+    for weight in report.set_weights:
+        records = records_in_set(records, weight, delta / 2 / len(report.set_weights))
+    known = ShuffledReport(report.amplification, report.set_variation)
+    return CentralLoss(central_loss(known, records, delta / 2).epsilon, delta)
 
 
 def largest_gamma(
@@ -317,7 +354,7 @@ def _(channel: Product) -> float:
 
 @total_variation.register
 def _(channel: Sampled) -> float:
-    return math.fsum(w * total_variation(part) for w, part in parts_of(channel)) / 2**32
+    return ShuffledReport.of(channel).variation
 
 
 @singledispatch
@@ -331,17 +368,17 @@ def contrast(channel: Part) -> Tensor:
         LimitExceeded: see `gamma`.
     """
     if channel.exact_mixture is not None:
-        off, keep = sorted(map(float, channel.exact_mixture))
-        others = off if channel.shape[0] > 2 else keep
-        return np.array([[keep, off], [off, keep], [off, others]])
+        return _contrast_of(channel, (0, 1, min(2, channel.shape[0] - 1)))
     matrix = listed_matrix(channel)
-    if not _has_contrast(channel):
-        return _of_pair(matrix, int(matrix[:, 0].argmax()), int(matrix[:, 0].argmin()))
-    from scipy.spatial.distance import cdist
+    if _has_contrast(channel):
+        from scipy.spatial.distance import cdist
 
-    distances = cdist(matrix, matrix, "cityblock")
-    first, second = divmod(int(distances.argmax()), len(matrix))
-    return _of_pair(matrix, first, second)
+        distances = cdist(matrix, matrix, "cityblock")
+        first, second = divmod(int(distances.argmax()), len(matrix))
+    else:
+        first, second = int(matrix[:, 0].argmax()), int(matrix[:, 0].argmin())
+    sums = _likelier(matrix, first, second)
+    return sums[[first, second, int(sums.sum(axis=1).argmin())]]
 
 
 @contrast.register
@@ -383,22 +420,35 @@ def _(channel: Product) -> Tensor:
 
 @contrast.register
 def _(channel: Sampled) -> Tensor:
-    found = sum(
-        (
-            w * contrast(part)
-            for w, part in parts_of(channel)
-            if not isinstance(part, SubsetSelection)
-        ),
-        np.zeros((3, 2)),
-    )
-    for choice in channel.choices:
-        if isinstance(choice.channel, SubsetSelection):
-            # True cells that differ in every variable, as in the other parts.
-            sizes = [channel.sizes[axis] for axis in choice.axes]
-            cells = [np.ravel_multi_index([min(v, s - 1) for s in sizes], sizes) for v in range(3)]
-            sums = _subset_contrast(choice.channel, int(cells[1]))
-            found += choice.weight * sums[cells]
-    return np.asarray(found / 2**32)
+    # The three records have the category 0, 1 or 2 (or the last) in all variables. No reader of a
+    # coordinated channel's reports sees the choice.
+    found: dict[tuple[Part, tuple[int, ...]], int] = {}
+    for axes, weight, part in parts_of(Sampled(channel.sizes, channel.choices)):
+        cells = [0, 0, 0]
+        for size in (channel.sizes[axis] for axis in axes):
+            cells = [size * cell + min(value, size - 1) for value, cell in enumerate(cells)]
+        key = part, tuple(cells)
+        found[key] = found.get(key, 0) + weight
+    return sum((w * _contrast_of(*key) for key, w in found.items()), np.zeros((3, 2))) / 2**32
+
+
+def _contrast_of(channel: Part, cells: tuple[int, ...]) -> Tensor:
+    """Return `contrast` for three given categories, zeros if the matrix is too large to list."""
+    if channel.exact_mixture is not None:
+        keep, off = map(float, channel.exact_mixture)
+        chances = np.where(np.array(cells)[:, None] == cells[:2], keep, off)
+        return chances if keep >= off else chances[:, ::-1]
+    if isinstance(channel, SubsetSelection):
+        return _subset_contrast(channel, cells[1] - cells[0])[list(cells)]
+    if not _has_contrast(channel) or isinstance(channel, OneHot):
+        return np.zeros((3, 2))
+    return _likelier(listed_matrix(channel), *cells[:2])[list(cells)]
+
+
+def _likelier(matrix: Tensor, first: int, second: int) -> Tensor:
+    """Return, by true category, the probabilities of the reports likelier under one of the two."""
+    kinds = matrix[first] > matrix[second], matrix[first] < matrix[second]
+    return np.stack([matrix[:, kind].sum(axis=1) for kind in kinds], axis=1)
 
 
 def _has_contrast(channel: Part) -> bool:
@@ -409,13 +459,6 @@ def _has_contrast(channel: Part) -> bool:
     )
 
 
-def _of_pair(matrix: Tensor, first: int, second: int) -> Tensor:
-    likelier = matrix[first] > matrix[second]
-    less = matrix[first] < matrix[second]
-    sums = np.stack([matrix[:, likelier].sum(axis=1), matrix[:, less].sum(axis=1)], axis=1)
-    return sums[[first, second, int(sums.sum(axis=1).argmin())]]
-
-
 def _largest_variation(amplification: Amplification) -> float:
     """Return the largest total variation under a local bound, (gamma - 1) / (gamma + 1)."""
     return math.tanh(amplification.epsilon / 2)
@@ -423,7 +466,10 @@ def _largest_variation(amplification: Amplification) -> float:
 
 def _together(variations: Iterable[float]) -> float:
     """Return an upper bound on the total variation of independent reports together."""
-    return 1 - math.prod(1 - min(1.0, variation) for variation in variations)
+    each = list(variations)
+    return (
+        1.0 if max(each, default=0.0) >= 1 else -math.expm1(math.fsum(math.log1p(-v) for v in each))
+    )
 
 
 def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pramana_core.ties import rounded_up
+
 if TYPE_CHECKING:
     from pramana_core.privacy import Amplification
 
@@ -29,8 +31,8 @@ def percent(value: float | None) -> str:
 
 
 def bound(value: float | None) -> str:
-    """Return a gamma, an epsilon or a condition number as text; None means infinity, as in JSON."""
-    return "∞" if value is None or value == math.inf else f"{value:.4g}"
+    """Return a gamma, an epsilon or a condition number, rounded up; None means infinity."""
+    return "∞" if value is None or value == math.inf else rounded_up(value)
 
 
 def number(value: float | None) -> str:

@@ -19,6 +19,7 @@ from pydantic import (
     BaseModel,
     Discriminator,
     Field,
+    JsonValue,
     StringConstraints,
     Tag,
     TypeAdapter,
@@ -165,20 +166,15 @@ class CountsSpec(RecordsSpec):
 class ContingencyTableSpec(CountsSpec):
     """Estimate the count of records with each combination of categories of some variables.
 
-    For a table of one variable, `groups` lists the categories, or the inner groups, of each group.
-    The model then also has `levels`: the counts of groups and categories, with small categories in
-    one row.
+    For a table of one variable, `groups` has the categories, or the inner groups, of each group, as
+    in `{"north": {"coast": ["A"], "hills": ["B", "C"]}, "south": ["D"]}`. The default is the groups
+    that the variable's owner states, if any; `{}` means none. With groups, the model also has
+    `levels`: the counts of groups and categories, with small categories in one row.
     """
 
     kind: Literal["contingency-table"]
     variables: Variables
-    groups: (
-        Annotated[
-            dict[Label, Annotated[list[Label], Field(min_length=1, max_length=MAX_CATEGORIES)]],
-            Field(min_length=1, max_length=MAX_CATEGORIES),
-        ]
-        | None
-    ) = None
+    groups: dict[str, JsonValue] | None = None
 
 
 @options_from(RuleOptions)

@@ -11,7 +11,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from pramana_core.privacy import DELTA, PRIOR, Amplification, Extremes, central_loss
+from pramana_core.privacy import (
+    DELTA,
+    PRIOR,
+    Amplification,
+    Extremes,
+    ShuffledReport,
+    central_loss,
+    known_set_loss,
+)
+from pramana_core.ties import rounded_up
 from pramana_core.wire.base import (
     MAX_RECORDS,
     MAX_VARIABLES,
@@ -64,31 +73,37 @@ class CentralMessage(Message):
 
     The loss is `epsilon`, except with probability `delta`. `epsilon` is null if the loss is
     unbounded or the bound is not computed, for the reason in `unstated`. The record with the
-    largest loss hides among `records` records that agree in all known data.
+    largest loss hides among `records` records that agree in all known data. `known_set` is the
+    epsilon against a reader who knows beforehand which set of variables the record reports. It is
+    null if records do not report sets of variables.
     """
 
     epsilon: float | None = None
+    known_set: float | None = None
     delta: float = DELTA
     records: int | None = None
     unstated: str = ""
 
     @classmethod
-    def of(cls, local: Amplification, records: int, delta: float = DELTA) -> CentralMessage:
-        """Return the message for reports with a local bound. Raises OptionError: no records."""
-        epsilon = central_loss(local, records, delta).epsilon
+    def of(cls, report: ShuffledReport, records: int, delta: float = DELTA) -> CentralMessage:
+        """Return the message for a record's joint report. Raises OptionError: no records."""
+        epsilon = central_loss(report, records, delta).epsilon
         if not math.isfinite(epsilon):
             return cls(records=records, unstated="the loss of a record is unbounded.")
-        return cls(epsilon=epsilon, delta=delta, records=records)
+        known = known_set_loss(report, records, delta)
+        known_set = None if known is None else known.epsilon
+        return cls(epsilon=epsilon, known_set=known_set, delta=delta, records=records)
 
     @property
     def description(self) -> str:
         """The bound as text, or the reason why it is missing."""
         if self.epsilon is None:
             return f"no central bound: {self.unstated}"
-        return (
-            f"central epsilon {self.epsilon:.4g} at delta {self.delta:g}"
-            f" ({self.records:,} records alike)"
-        )
+        stated = f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"
+        if self.known_set is None:
+            return f"{stated} ({self.records:,} records alike)"
+        known = f"{rounded_up(self.known_set)} if a reader knows which variables a record reports"
+        return f"{stated} ({self.records:,} records alike; {known})"
 
 
 class ExtremesMessage(Message):

@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from pramana_core.errors import LinkageDiffers
 from pramana_core.wire.base import (
@@ -46,16 +52,21 @@ class ReleaseBody(Message):
     """The kind of a release and its content, under the key of the kind.
 
     The content is the `plan` of randomized records, the `table` of masked records, or a shared
-    tree, `model`.
+    tree, `model`. `groups` are the groups of categories that the owner states for some variables of
+    a plan, by the variable's name; see the `groups` of a contingency table. Groups are public, as
+    categories are.
     """
 
     kind: ReleaseKindName = RANDOMIZED
     plan: PlanMessage | None = None
     table: MaskedTableMessage | None = None
     model: SharedTreeMessage | None = None
+    groups: dict[Label, dict[str, JsonValue]] | None = None
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> ReleaseBody:
+        if self.groups is not None and self.plan is None:
+            raise ValueError("`groups` need a plan")
         for kind in KINDS.values():
             there = getattr(self, kind.field) is not None
             if there != (kind.name == self.kind):
@@ -133,7 +144,9 @@ class ReleaseCreate(ReleaseBody):
         written: dict[str, Any] = write(self)
         first = {"name": written.pop("name")} if "name" in written else {}
         absent = {kind.field for kind in KINDS.values() if kind.name != self.kind}
-        absent |= {n for n in ("linkage", "keyed_draws", "builds_on") if getattr(self, n) is None}
+        absent |= {
+            n for n in ("linkage", "keyed_draws", "builds_on", "groups") if getattr(self, n) is None
+        }
         absent |= {"kind"} if self.kind == RANDOMIZED else set()
         return first | {key: value for key, value in written.items() if key not in absent}
 
@@ -208,10 +221,11 @@ class Release(ReleaseBody):
     # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Omit the fields of other kinds."""
+        """Omit the fields of other kinds, and groups if there are none."""
         written: dict[str, Any] = write(self)
         others = [kind for kind in KINDS.values() if kind.name != self.kind]
         absent = {key for kind in others for key in (kind.field, kind.digest_field)}
+        absent |= set() if self.groups else {"groups"}
         return {key: value for key, value in written.items() if key not in absent}
 
 

@@ -59,7 +59,7 @@ def noted(miner):
 
 @pytest.fixture
 def plan(tmp_path):
-    """The file of a plan of north and south, by which a record loses epsilon 2.197."""
+    """The file of a plan of north and south, by which a record loses epsilon 2.198."""
     path = tmp_path / "plan.json"
     path.write_bytes(AGREED.canonical_json())
     return path
@@ -224,8 +224,8 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     other.write_bytes(OTHER.canonical_json())
     said = study("plan set", "s", plan)
     assert AGREED.digest in said
-    assert "epsilon 2.197 (gamma 9) by one of 3 sets" in said
-    assert "north: at most epsilon 2.197; reports class 75.0%, a 75.0%." in said
+    assert "epsilon 2.198 (gamma 9) by one of 3 sets" in said
+    assert "north: at most epsilon 2.198; reports class 75.0%, a 75.0%." in said
     again = study("plan set", "s", plan)
     assert "the custodian of north, south: store" in again
     assert "warning" not in again

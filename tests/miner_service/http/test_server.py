@@ -22,6 +22,7 @@ from miner_service.settings import Settings, utc_now
 from miner_service.store.schema import Base
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
+from pramana_core.audit import AUDIT
 from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
@@ -162,9 +163,17 @@ def test_a_data_directory_has_one_miner(tmp_path):
         pass
 
 
+def test_only_the_first_start_begins_an_audit_log(tmp_path):
+    with exclusive(tmp_path / "data"):
+        (log := tmp_path / "data" / AUDIT).unlink()
+    with exclusive(tmp_path / "data"):
+        assert not log.exists()
+
+
 def test_the_admin_token_is_shown_once(tmp_path):
     assert "no miner's data" in run("admin-token", "--data", tmp_path / "none", code=2)
-    first_token(Settings(tmp_path), tmp_path / "token")
+    with exclusive(tmp_path):
+        first_token(Settings(tmp_path), tmp_path / "token")
     first = (tmp_path / "token").read_text()
     assert TOKEN.fullmatch(first.strip())
     said = run("admin-token", "--data", tmp_path, code=4)
@@ -192,12 +201,13 @@ def test_a_token_that_could_not_be_stored_leaves_no_file(tmp_path, monkeypatch):
         raise OptionError("the disk is full")
 
     file = tmp_path / "token"
-    with monkeypatch.context() as patched:
-        patched.setattr("miner_service.cli.main.note", full)
-        with pytest.raises(OptionError):
-            first_token(Settings(tmp_path), file)
-    assert not file.exists()
-    first_token(Settings(tmp_path), file)
+    with exclusive(tmp_path):
+        with monkeypatch.context() as patched:
+            patched.setattr("miner_service.cli.main.note", full)
+            with pytest.raises(OptionError):
+                first_token(Settings(tmp_path), file)
+        assert not file.exists()
+        first_token(Settings(tmp_path), file)
     assert TOKEN.fullmatch(file.read_text().strip())
 
 

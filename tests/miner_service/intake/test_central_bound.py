@@ -12,9 +12,11 @@ import pytest
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import DELTA, Amplification, central_loss
+from pramana_core.privacy import DELTA, ShuffledReport, central_loss, known_set_loss
+from pramana_core.ties import rounded_up
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.intake.test_single_reports import ROWS, Setting
+from tests.miner_service.intake.test_study_plans import AGREED, own_plan, put
 from tests.miner_service.masking import masked
 from tests.miner_service.sharing import private, share
 
@@ -23,7 +25,7 @@ GAMMA = 3.0
 
 
 def bound(gamma, records):
-    return central_loss(Amplification.of_gamma(gamma), records).epsilon
+    return central_loss(ShuffledReport.of_gamma(gamma), records).epsilon
 
 
 def block(name, gamma):
@@ -79,10 +81,10 @@ def test_it_stands_beside_the_local_bound_on_pages(miner, study, release):
     north.publish("s", release("r1", range(2_000), ill=GAMMA))
     browser = Browser(miner)
     browser.sign_in(analyst.token)
-    words = f"<dd>{central(analyst)['epsilon']:.4g}</dd>"
+    words = f"<dd>{rounded_up(central(analyst)['epsilon'])}</dd>"
     for part in ("", "/privacy"):
         page = browser.get(f"/pages/studies/s{part}").text
-        assert f"<dd>{math.log(GAMMA):.4g}</dd>" in page
+        assert f"<dd>{rounded_up(math.log(GAMMA))}</dd>" in page
         assert words in page
     north.publish("s", masked(range(2_000)))
     page = html.unescape(browser.get("/pages/studies/s/privacy").text)
@@ -261,3 +263,61 @@ def test_a_model_states_that_of_the_releases_it_used(study, release):
     assert model["central"] == central(analyst)
     assert model["central"]["epsilon"] == pytest.approx(bound(15, 2_000), rel=1e-6)
     assert north.get(f"/v1/models/{model['id']}")["central"] is None
+
+
+# A plan that was fixed before any report was seen ------------------------------------------------
+
+
+def wide(name, build, ids=range(2_000), draws="first", title="r1"):
+    """A release of one column of 64 categories at gamma 5."""
+    channel = Symmetric.from_gamma(64, 5.0)
+    column = Block((Variable(name, tuple(f"x{i}" for i in range(64))),), channel)
+    built = build(Plan((column,)), ids, {name: np.zeros(len(ids), np.uint8)}, name=title)
+    built.body["linkage"] = ONE
+    built.body["draws"] = [hashlib.sha256(f"{draws} {name}".encode()).hexdigest()]
+    return built
+
+
+def test_one_plan_has_its_own_bound_and_later_plans_the_worst(study, build):
+    """A later plan may be designed after the results of earlier reports were seen."""
+    analyst, north, south = study
+    own = central_loss(ShuffledReport.of(Symmetric.from_gamma(64, 5.0)), 2_000).epsilon
+    north.publish("s", wide("place", build))
+    found = central(analyst)
+    assert (found["epsilon"], found["known_set"]) == (own, None)
+    assert own < 0.6 * bound(5, 2_000)
+    north.publish("s", wide("place", build, title="again"))
+    assert central(analyst)["epsilon"] == own
+    # At other records, it is again the only release.
+    south.publish("s", wide("town", build, range(2_000, 5_000), title="other"))
+    assert central(analyst)["epsilon"] == own
+    south.publish("s", wide("town", build, title="same"))
+    assert central(analyst)["epsilon"] == pytest.approx(bound(25, 2_000), rel=1e-6)
+
+
+def test_parts_of_one_study_plan_have_their_own_bound_until_one_is_drawn_anew(study, build):
+    analyst, north, south = study
+    put(analyst)
+
+    def part(owner, name="r1", draws="first"):
+        plan = own_plan(owner)
+        codes = {n: np.full(2_000, k - 1) for n, k in plan.reported_sizes.items()}
+        built = build(plan, range(2_000), codes, name=name, per_part=100_000)
+        built.body["linkage"] = ONE
+        built.body["draws"] = [hashlib.sha256(f"{draws} {owner}".encode()).hexdigest()]
+        return built
+
+    north.publish("s", part("north"))
+    alone = central_loss(ShuffledReport.of(own_plan("north")), 2_000).epsilon
+    assert central(analyst)["epsilon"] == pytest.approx(alone, rel=1e-9)
+    south.publish("s", part("south"))
+    joint = ShuffledReport.of(AGREED.together)
+    assert joint.set_weights == pytest.approx((0.25,))
+    found = central(analyst)
+    assert found["epsilon"] == pytest.approx(central_loss(joint, 2_000).epsilon, rel=1e-9)
+    assert found["known_set"] == pytest.approx(known_set_loss(joint, 2_000).epsilon, rel=1e-9)
+    assert alone < found["epsilon"] < bound(9, 2_000) < found["known_set"]
+    north.publish("s", part("north", "r2", "second"))
+    anew = central(analyst)
+    assert anew["epsilon"] == pytest.approx(bound(81, 2_000), rel=1e-6)
+    assert anew["known_set"] > anew["epsilon"]

@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from miner_service.backup import back_up, restore
 from miner_service.checking import check
+from miner_service.http.server import exclusive
 from miner_service.intake import reports as intake
 from miner_service.intake.study_privacy import require_budget_covers
 from miner_service.services import open_services
@@ -340,7 +341,8 @@ def test_a_restored_backup_has_counts_and_receipts(lungs: Setting, tmp_path: Pat
     lungs.send(ROWS, "1")
     back_up(lungs.miner.services, tmp_path / "backup", lambda *_: None)
     lungs.send(ROWS, "2")  # forgotten: its gateway sends it again
-    other = open_services(Settings(tmp_path / "other"), lungs.miner.clock)
+    with exclusive(tmp_path / "other"):
+        other = open_services(Settings(tmp_path / "other"), lungs.miner.clock)
     restore(other, tmp_path / "backup", lambda *_: None)
     for batch, new in (("1", False), ("2", True)):
         body = ReportBatch(batch=f"{batch:0>16}", plan_digest=PLAN.digest, reports=ROWS)

@@ -14,6 +14,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import BudgetExceeded
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.channels import PlanMessage
 
 
@@ -216,7 +217,7 @@ def test_a_central_bound_above_the_budget_is_a_warning(miner, release):
     told = north.get("/v1/studies/asia/privacy")
     assert told["central"]["epsilon"] > 0.5
     (warning,) = (one for one in told["warnings"] if "central" in one)
-    assert f"{told['central']['epsilon']:.4g}" in warning
+    assert f"{rounded_up(told['central']['epsilon'])}" in warning
 
 
 @pytest.mark.parametrize(
@@ -359,8 +360,8 @@ CENTRAL_OPTIONS = ("--central-epsilon", "5", "--records", "20")
     ("last", "words", "first", "number"),
     [
         (4, ("--max-epsilon-record", "2"), "r2", "2.773"),
-        (4, ("--max-epsilon-column", "1"), "r1", "1.386"),
-        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.386"),
+        (4, ("--max-epsilon-column", "1"), "r1", "1.387"),
+        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.387"),
         (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20"),
         (None, CENTRAL_OPTIONS, "r2", "'b'"),
         (4, CENTRAL_OPTIONS, None, ""),

@@ -10,6 +10,7 @@ import pytest
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 
 NAMES = ("a", "b", "c")
 PLAN = Plan(
@@ -136,11 +137,11 @@ def test_gamma_stands_in_json_page_text_and_picture(miner, build):
     central = analyst.get(path)["central"]["epsilon"]
     page = analyst("GET", f"{path}/page").text
     assert "γ = 9" in page
-    assert "epsilon&nbsp;2.197" in page
-    assert f"ε = {central:.4g}" in page
+    assert "epsilon&nbsp;2.198" in page
+    assert f"ε = {rounded_up(central)}" in page
     said = (
-        "Learned from 300 records; whole record: gamma 9, epsilon 2.197, central epsilon"
-        f" {central:.4g} at delta 1e-08 (300 records alike)."
+        "Learned from 300 records; whole record: gamma 9, epsilon 2.198, central epsilon"
+        f" {rounded_up(central)} at delta 1e-08 (300 records alike)."
     )
     text = analyst("GET", f"{path}/text").text
     assert text.endswith(f"\n\n{said}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -103,3 +104,16 @@ def test_the_dashboard_links_models_and_owners_see_no_others(survey):
         assert study.owner("GET", address).status_code == 200
     (seen,) = study.owner.get("/v1/dashboard")["studies"]
     assert [m["id"] for m in seen["models"]] == [first["id"]]
+
+
+@pytest.mark.parametrize("deep", [30, 300, 3000])
+def test_groups_of_any_depth_are_answered(survey, assert_problem, deep):
+    study = survey()
+    nested = '{"g":' * deep + '["young"]' + "}" * deep
+    chain = json.dumps({"g0": ["young"]} | {f"g{i + 1}": [f"g{i}"] for i in range(deep)})
+    spec = json.dumps({"spec": {**TABLE, "variables": ["age"], "groups": {}}})
+    for groups in (nested, chain):
+        body = spec.replace("{}", groups)
+        json_type = {"Content-Type": "application/json"}
+        answer = study.analyst("POST", "/v1/studies/survey/jobs", content=body, headers=json_type)
+        assert_problem(answer, 422, answer.json()["code"])

@@ -161,6 +161,7 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
     "open audit log": (
         _files("audit.jsonl", lambda p: p.chmod(0o666)), "data-folder", "key-file",
     ),
+    "no audit log": (_files("audit.jsonl", lambda p: p.unlink()), "disk", "not-ready"),
     "no database": (_files("miner.sqlite", lambda p: p.unlink()), "database", "option-invalid"),
     "damaged database": (_damaged, "database", "store-corrupt"),
     "database of another schema": (_other_schema, "database", "schema-unsupported"),

@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 from miner_service.backup import LIST, back_up
 from miner_service.checking import delete_study
 from miner_service.cli.main import app
+from miner_service.http.server import exclusive
 from miner_service.store.schema import Base, PartRow, ReleaseRow
-from miner_service.store.sqlite import SqliteStore
-from miner_service.store.tables import OF_NO_STUDY, of_study
+from miner_service.store.sqlite import FILE, SqliteStore
+from miner_service.store.tables import OF_NO_STUDY, is_empty, of_study
+from pramana_core.audit import AUDIT
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.progress import unwatched
 from tests.postgres import postgres
@@ -178,6 +180,21 @@ def test_a_damaged_or_unfinished_backup_is_refused_and_changes_nothing(
     ran("restore", backup, "--data", place)
     assert refused("restore", backup, "--data", place).code == "conflict"
     assert refused("backup", backup, "--data", filled.data).code == "option-invalid"
+
+
+def test_a_restore_that_cannot_be_noted_is_refused_before_it_is_made(filled, tmp_path):
+    ran("backup", tmp_path / "backup", "--data", filled.data)
+    place = tmp_path / "other"
+    with exclusive(place):
+        (place / AUDIT).unlink()
+    assert refused("restore", tmp_path / "backup", "--data", place).where == "the audit log"
+    assert not (place / "columns").exists()
+    database = SqliteStore(place / FILE)
+    with database.read() as session:
+        assert is_empty(session)
+    database.close()
+    (place / AUDIT).touch(0o600)
+    ran("restore", tmp_path / "backup", "--data", place)
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ def make_schema_11(database):
     with database.write() as session:
         for column in ("max_central_epsilon", "central_delta", "central_records"):
             session.execute(text(f"ALTER TABLE studies DROP COLUMN {column}"))
+        session.execute(text("ALTER TABLE releases DROP COLUMN groups"))
         session.execute(text(HEART), {"at": "2026-11-28 00:00:00.000000"})
         session.execute(text("UPDATE alembic_version SET version_num = '11'"))
         if session.connection().dialect.name == "sqlite":

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from owner_agent.cli import releasing
+from pramana_core.ties import rounded_up
 from pramana_core.wire.releases import Consistency, RepeatedReports
 
 HEAD = "patient_id,smokes,age,region\n"
@@ -154,7 +155,7 @@ def test_the_losses_of_two_copies_add_before_anything_is_asked(bench, command, s
     assert after["smokes"] == after["copy"] == pytest.approx(both)
     assert both > max(alone.values())
     (said,) = (warning for warning in shown["warnings"] if "one secret" in warning)
-    assert f"epsilon {both:.4g}." in said
+    assert f"epsilon {rounded_up(both)}." in said
 
 
 @pytest.mark.parametrize("copied", [True, False])

@@ -129,18 +129,28 @@ def test_a_yes_is_to_what_was_shown_until_it_leaves(bench, browser, site_text):
     assert Ledger(bench.state).entries() == ()
 
 
-def test_a_list_of_categories_is_part_of_what_was_shown(bench, browser, site_text, monkeypatch):
+@pytest.mark.parametrize("key", ["categories", "groups"])
+def test_a_file_of_a_variable_is_part_of_what_was_shown(
+    bench, browser, site_text, monkeypatch, key
+):
     """It is read anew with the plan of what is made of the table: looked at once more then."""
+    files = {
+        "categories": "north\nsouth\neast\n",
+        "groups": "category,group\nnorth,all\nsouth,all\neast,all\n",
+    }
     listed = bench.folder / "regions.txt"
     prepared = PreparedRecords.of
 
     def changed_before(*words):
-        listed.write_text("north\nsouth\neast\nwest\n")
+        listed.write_text(files[key].replace("all", "whole").replace("east\n", "east\nwest\n"))
         return prepared(*words)
 
-    listed.write_text("north\nsouth\neast\n")
+    listed.write_text(files[key])
+    inline = 'categories = ["north", "south", "east"]'
     by_name = 'categories_from = "regions.txt"'
-    bench.write(site_text.replace('categories = ["north", "south", "east"]', by_name))
+    if key == "groups":
+        by_name = f'{inline}\ngroups = "regions.txt"'
+    bench.write(site_text.replace(inline, by_name))
     monkeypatch.setattr(PreparedRecords, "of", changed_before)
     assert "changed since" in browser.publish(yes="on").text
     assert bench.miner.releases == {}

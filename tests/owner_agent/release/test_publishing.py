@@ -21,6 +21,7 @@ from pramana_core.errors import (
     StoreCorrupt,
     Unreachable,
 )
+from pramana_core.ties import rounded_up
 from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
 
 
@@ -48,6 +49,23 @@ def test_the_miner_is_told_which_draws_are_the_same(bench, table_text, site_text
     assert [a == b for a, b in zip(first, renamed, strict=True)] == [False, False, True]
 
 
+def test_stated_groups_are_sent_and_change_nothing_else(bench, site_text):
+    """Groups that are stated later are sent by another `publish`, without a release or a draw."""
+    listed = 'categories = ["north", "south", "east"]'
+    published(bench)
+    before = bench.miner.sealed()[0]["manifest"]
+    ledger = _states(bench)
+    for stated in ({"all": ["north", "south", "east"]}, {"a": ["north"], "b": ["south", "east"]}):
+        words = ", ".join(f"{name} = {json.dumps(own)}" for name, own in stated.items())
+        bench.write(site_text.replace(listed, f"{listed}\ngroups = {{ {words} }}"))
+        published(bench)
+        (sealed,) = bench.miner.sealed()
+        assert list(sealed["manifest"].groups.values()) == [stated]
+        bare = sealed["manifest"].model_copy(update={"groups": None})
+        assert (bare, before.groups) == (before, None)
+        assert _states(bench) == ledger
+
+
 def _renamed(text, prefix):
     return text.replace("PATIENT", prefix)
 
@@ -60,7 +78,10 @@ def test_the_same_table_under_other_record_ids_is_refused(bench, table_text):
         published(bench)
     assert raised.value.where == "smokes, age"
     once, twice = math.log(7.5), 2 * math.log(7.5)
-    assert f"'smokes': epsilon {once:.4g} would become {twice:.4g}" in raised.value.message
+    assert (
+        f"'smokes': epsilon {rounded_up(once)} would become {rounded_up(twice)}"
+        in raised.value.message
+    )
     assert "PERSON" not in str(raised.value)
     assert bench.files() == before
     assert len(bench.miner.releases) == 1

@@ -186,6 +186,42 @@ def test_categories_come_from_a_public_list(tmp_path):
         planned(site_of(tmp_path, text))
 
 
+GROUPED = GOOD.replace('["a", "b"]', '["a", "b, c", "d"]')
+NESTED = {"all": {"x = y": ["a"], "z": ["b, c"]}, "é": ["d"]}
+FLAT = {"all": ["x = y", "z"], "x = y": ["a"], "z": ["b, c"], "é": ["d"]}
+IN_A_FILE = 'category,group\nx = y,all\nz,all\na,x = y\n"b, c",z\nd,é\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "expected"),
+    [
+        ('groups = { all = { "x = y" = ["a"], z = ["b, c"] }, "é" = ["d"] }\n', None, NESTED),
+        ('[variables.groups]\nall = ["a", "b, c", "d"]\n', None, {"all": ["a", "b, c", "d"]}),
+        ('groups = "groups.csv"\n', IN_A_FILE, FLAT),
+        ('groups = "groups.csv"\n', "\ufeff" + IN_A_FILE.replace("\n", "\r\n"), FLAT),
+        ('groups = "groups.csv"\n', None, ConfigError),
+        ('groups = "groups.csv"\n', "", ConfigError),
+        ('groups = "groups.csv"\n', IN_A_FILE.replace(",", ";"), ConfigError),
+        ('groups = "groups.csv"\n', IN_A_FILE.replace('"', ""), ConfigError),
+        ('groups = { all = ["a", "b, c"] }\n', None, ConfigError),
+        ('groups = { all = ["a", "b, c", "d"], more = ["d"] }\n', None, ConfigError),
+        ('groups = { all = ["a", "b, c", "d", "e"] }\n', None, ConfigError),
+        ('groups = { all = ["a", "b, c", "d"], none = [] }\n', None, ConfigError),
+        ("groups = {}\n", None, ConfigError),
+    ],
+)
+def test_a_variable_may_state_groups_of_its_categories(tmp_path, text, content, expected):
+    if content is not None:
+        (tmp_path / "groups.csv").write_text(content, encoding="utf-8", newline="")
+    site = site_of(tmp_path, GROUPED + text)
+    if isinstance(expected, dict):
+        assert planned(site).groups == {"A": expected}
+        return
+    with pytest.raises(ConfigError) as refused:
+        planned(site)
+    assert refused.value.where == "A"
+
+
 def test_missing_must_be_a_category(tmp_path):
     with pytest.raises(ConfigError):
         planned(site_of(tmp_path, GOOD + 'missing = "?"\n'))

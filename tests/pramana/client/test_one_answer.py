@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 from html.parser import HTMLParser
@@ -18,8 +19,9 @@ from tests.pramana.client.world import STUDY, URL
 
 PARENTS = {"survived": ["sex"], "sex": [], "class": [], "age": []}
 
-GROUPS = {"guests": ["cabins", "steerage"], "cabins": ["1st", "2nd"], "steerage": ["3rd"]}
-GROUPS |= {"staff": ["crew"]}
+GROUPS = {"guests": {"cabins": ["1st", "2nd"], "steerage": ["3rd"]}, "staff": ["crew"]}
+
+TITANIC = pm.Plan.unrandomized(pm.Domain.of(**{"class": ["1st", "2nd", "3rd", "crew"]}))
 
 QUESTIONS = {
     "bayes-net-structure": (pm.BayesNet(), {}),
@@ -70,21 +72,16 @@ def by_form(world, kind, needed):
     page = browser.get(f"/pages/studies/{STUDY}/jobs/new?kind={kind}").text
     fields = Form(page).fields
     for name, value in needed.items():
-        if name in ("structure", "groups"):
-            links = [f"{parent} -> {child}" for child, own in value.items() for parent in own]
-            fields[name] = ["\n".join(links)]
-        else:
-            fields[name] = value if isinstance(value, list) else [str(value)]
+        written = json.dumps(value) if isinstance(value, dict) else str(value)
+        fields[name] = value if isinstance(value, list) else [written]
     address = f"/pages/studies/{STUDY}/jobs"
-    answer = browser.client.post(address, data=fields, follow_redirects=False)
-    assert answer.status_code == 303, answer.text
-    return answer.headers["location"].rpartition("/")[2]
+    return browser.client.post(address, data=fields, follow_redirects=False)
 
 
 def by_rest(world, kind, needed):
     """Send what is needed."""
     body = {"spec": {"kind": kind, **needed}}
-    return world.rest("POST", f"/v1/studies/{STUDY}/jobs", world.token, json=body)["id"]
+    return world.rest("POST", f"/v1/studies/{STUDY}/jobs", world.token, json=body)
 
 
 def by_terminal(world, kind, needed, monkeypatch, capsys):
@@ -104,8 +101,7 @@ def by_terminal(world, kind, needed, monkeypatch, capsys):
         with pytest.raises(SystemExit) as ended:
             main()
     out, err = capsys.readouterr()
-    assert not ended.value.code, err
-    return json.loads(out)["id"]
+    return ended.value.code, out, err
 
 
 def by_python(world, learner, needed):
@@ -119,10 +115,14 @@ def by_python(world, learner, needed):
 def test_the_same_question_is_the_same_job_by_every_way(world, kind, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     learner, needed = QUESTIONS[kind]
+    form = by_form(world, kind, needed)
+    assert form.status_code == 303, form.text
+    code, out, err = by_terminal(world, kind, needed, monkeypatch, capsys)
+    assert not code, err
     ids = {
-        "form": by_form(world, kind, needed),
-        "rest": by_rest(world, kind, needed),
-        "terminal": by_terminal(world, kind, needed, monkeypatch, capsys),
+        "form": form.headers["location"].rpartition("/")[2],
+        "rest": by_rest(world, kind, needed)["id"],
+        "terminal": json.loads(out)["id"],
         "python": by_python(world, learner, needed),
     }
     specs = {
@@ -131,8 +131,32 @@ def test_the_same_question_is_the_same_job_by_every_way(world, kind, monkeypatch
     for way, spec in specs.items():
         assert spec == specs["rest"], way
     assert len(set(ids.values())) == 1
-    other = by_rest(world, "contingency-table", {"variables": ["age"]})
+    other = by_rest(world, "contingency-table", {"variables": ["age"]})["id"]
     assert other not in ids.values()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "groups",
+    [{**GROUPS, "none": []}, {"": ["1st"]}, {"guests": ["1st", "2nd"]}, {"all": 3}],
+    ids=str,
+)
+def test_wrong_groups_are_refused_alike_by_every_way(world, groups, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    needed = {"variables": ["class"], "groups": groups}
+    with pytest.raises(pm.OptionError) as refused:
+        by_python(world, None, needed)
+    assert refused.value.where == "groups"
+    said = refused.value.message.partition("; write")[0]
+    form = by_form(world, "contingency-table", needed)
+    assert form.status_code == 422
+    assert said in html.unescape(form.text)
+    code, _, err = by_terminal(world, "contingency-table", needed, monkeypatch, capsys)
+    assert code == refused.value.exit_code
+    assert said in " ".join(err.split())
+    with pytest.raises(pm.OptionError) as local:
+        pm.estimate(pm.example("titanic"), TITANIC).levels("class", groups)
+    assert local.value.message == refused.value.message
 
 
 def test_every_kind_that_learns_from_reports_is_asked():

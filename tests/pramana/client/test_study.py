@@ -9,6 +9,7 @@ import pytest
 
 import pramana as pm
 from pramana_core.plan import Plan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 from pramana_core.wire.privacy import ChangedReports
 from tests.miner_service.masking import masked
@@ -37,7 +38,7 @@ def test_a_disclosure_has_two_bounds(world):
     told = world.study().disclosure()
     assert told.central.records == 2201
     assert told.central.epsilon <= told.epsilon
-    assert f"{told.central.epsilon:.4g}" in repr(told).split("central")[1]
+    assert f"{rounded_up(told.central.epsilon)}" in repr(told).split("central")[1]
 
 
 def test_records_reported_differently_by_the_same_draws_are_shown(world):

@@ -15,6 +15,7 @@ import httpx
 
 import pramana as pm
 from miner_service.http.app import create_app
+from miner_service.http.server import exclusive
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
@@ -121,7 +122,8 @@ class World:
 @contextmanager
 def opened(folder: Path, learn: Any = learn_model) -> Iterator[World]:
     """Run a miner with an empty study."""
-    app = create_app(Settings(folder / "miner-data"), crew=crew_of(learn))
+    with exclusive(folder / "miner-data"):
+        app = create_app(Settings(folder / "miner-data"), crew=crew_of(learn))
     with TestClient(app, raise_server_exceptions=False) as client:
         services = app.state.services
         with services.database.write() as session:

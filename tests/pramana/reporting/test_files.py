@@ -40,7 +40,9 @@ def test_the_file_has_reported_codes_and_pseudonyms_and_no_other_column(tmp_path
     for name in ("a", "b", "c"):
         assert table.column(name).to_pylist() == reports.codes[name].tolist()
     described = json.loads(table.schema.metadata[b"pramana-reports"])
-    assert set(described) == {"version", "kind", "digest", "study", "plan", "draws", "seal"}
+    assert set(described) == {
+        *("version", "kind", "digest", "study", "plan", "draws", "joined", "seal")
+    }
     assert list(tmp_path.iterdir()) == [tmp_path / "r"]
 
 

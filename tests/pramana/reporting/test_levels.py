@@ -95,6 +95,15 @@ def test_the_row_of_small_categories_covers_their_records():
         ({"all": PLACES, "again": PLACES[:1]}, OptionError),
         ({"all": "p000"}, OptionError),
         ([PLACES], OptionError),
+        ({"all": PLACES, "none": []}, OptionError),
+        ({"all": PLACES, "none": {}}, OptionError),
+        ({"all": {"": PLACES}}, OptionError),
+        ({"all": [*PLACES[1:], 0]}, OptionError),
+        ({"all": PLACES, "a": ["b"], "b": ["a"]}, OptionError),
+        ({"a": ["c"], "b": ["c"], "c": PLACES}, OptionError),
+        ({"a": ["b", *PLACES[1:]], "b": PLACES[:1]}, OptionError),
+        ({"g0": PLACES} | {f"g{i + 1}": [f"g{i}"] for i in range(5000)}, OptionError),
+        ({}, OptionError),
     ],
 )
 def test_groups_that_are_no_partition_are_refused(estimated, groups, error):

@@ -22,7 +22,7 @@ from pramana_core.errors import (
     UnknownCategory,
 )
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, central_loss
+from pramana_core.privacy import Amplification, ShuffledReport, central_loss
 from tests.pramana.reporting.plans import PLANS, A, reports_of
 
 ALL = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
@@ -76,11 +76,12 @@ def test_the_central_bound_is_of_the_records_that_agree_in_what_is_unchanged():
     plan = pm.plan(pm.Domain.of(ill=["no", "yes"]), p=0.25)
     labels = ["no", "yes"] * 1_000
     alone = Reports.from_frame({"ill": labels}, plan)
-    assert alone.central_epsilon() == central_loss(alone.amplification, 2_000).epsilon
+    report = ShuffledReport(alone.amplification)
+    assert alone.central_epsilon() == central_loss(report, 2_000).epsilon
     assert alone.central_epsilon(1e-12) > alone.central_epsilon()
     east = Plan((*plan.blocks, *Plan.unrandomized(pm.Domain.of(east=["no", "yes"])).blocks))
     beside = Reports.from_frame({"ill": labels, "east": ["no"] * 1_700 + ["yes"] * 300}, east)
-    assert beside.central_epsilon() == central_loss(alone.amplification, 300).epsilon
+    assert beside.central_epsilon() == central_loss(report, 300).epsilon
     with pytest.raises(OptionError):
         alone.central_epsilon(0.0)
 
@@ -167,3 +168,29 @@ def test_what_a_plan_withholds_cannot_be_reported():
     frame = reports_of(PLANS["withheld"]).to_frame().assign(a="x")
     with pytest.raises(TableError):
         Reports.from_frame(frame, PLANS["withheld"])
+
+
+def test_joined_reports_have_the_bound_of_the_worst_later_plan(tmp_path):
+    """The second owner may design its plan after the first reports were seen."""
+    table = pd.DataFrame({name: [f"x{i % 32}" for i in range(2_000)] for name in "ab"})
+    domain = pm.domain(table, pm.observed_categories(table))
+    parts = [
+        pm.randomize(
+            table,
+            pm.plan(domain.project([name]), gamma=4),
+            pm.Keys.for_experiments(seed, linkage_seed=0),
+            record_id=table.index,
+        )
+        for seed, name in enumerate("ab")
+    ]
+    both = pm.join(*parts)
+    worst = central_loss(ShuffledReport.of_gamma(16.0), 2_000).epsilon
+    assert both.central_epsilon() == pytest.approx(worst, rel=1e-6)
+    both.save(tmp_path / "joined")
+    assert Reports.load(tmp_path / "joined").central_epsilon() == both.central_epsilon()
+    at_once = pm.randomize(
+        table, pm.plan(domain, gamma=4), pm.Keys.for_experiments(1), record_id=table.index
+    )
+    assert at_once.central_epsilon() < 0.6 * worst
+    at_once.save(tmp_path / "one")
+    assert Reports.load(tmp_path / "one").central_epsilon() == at_once.central_epsilon()

@@ -118,7 +118,7 @@ def test_epsilons_of_independent_draws_add_and_gamma_may_be_beyond_all_numbers()
     huge = Amplification(800.0)
     assert (huge.gamma, huge.written_gamma, huge.grown(0.05)) == (math.inf, ">1e308", 1)
     assert Amplification(math.inf).written_gamma == "∞"
-    assert Amplification.of_gamma(19).told == "gamma 19, epsilon 2.944"
+    assert Amplification.of_gamma(19).told == "gamma 19, epsilon 2.945"
     assert Amplification(math.inf).told == "gamma ∞, epsilon ∞"
     assert max(three, half) is three
 

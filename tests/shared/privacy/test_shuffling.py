@@ -287,7 +287,7 @@ def test_a_new_draw_doubles_the_local_loss():
 
 
 def test_studies_with_their_own_pseudonyms_add_their_central_bounds():
-    one = central_loss(GENERIC.amplification, 10_000)
+    one = central_loss(GENERIC, 10_000)
     both = one + one
     assert both == CentralLoss(2 * one.epsilon, 2e-8)
     joint = ShuffledReport.together([GENERIC, GENERIC]).central_epsilon(10_000, 2e-8)

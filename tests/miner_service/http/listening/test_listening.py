@@ -16,7 +16,7 @@ import uvicorn
 from miner_service.healthcheck import require_healthy
 from miner_service.http import connection
 from miner_service.http.app import create_app
-from miner_service.http.server import bind, configured, url_of
+from miner_service.http.server import bind, configured, exclusive, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.tokens import rotate_admin_token
 from pramana_core.errors import NotReady, OptionError
@@ -54,7 +54,8 @@ def listen(tmp_path, request) -> Iterator[Listening]:
 
 @contextmanager
 def _serving(settings):
-    app = create_app(settings, crew=crew_of())
+    with exclusive(settings.data_dir):
+        app = create_app(settings, crew=crew_of())
     services = app.state.services
     with services.database.write() as session:
         token = rotate_admin_token(session, services.now()).text

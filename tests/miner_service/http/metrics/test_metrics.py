@@ -18,6 +18,7 @@ from miner_service.backup import back_up
 from miner_service.cli.main import app
 from miner_service.settings import ClusterSettings
 from miner_service.store.schema import SupervisorRow
+from miner_service.store.sqlite import FILE
 from pramana_core.errors import NotReady, OptionError, StoreCorrupt
 from tests.places import ROOT
 
@@ -148,6 +149,17 @@ def test_figures_without_a_store_say_so(miner, monkeypatch, error):
     assert "pramana_store_up 0.0" in text
     assert "pramana_disk_free_bytes" in text
     assert "pramana_jobs{" not in text
+
+
+def test_without_a_store_a_scrape_reads_that_and_nothing_else(miner, assert_problem):
+    place = miner.data / FILE
+    elsewhere = place.rename(miner.data / "elsewhere")
+    miner.services.database.close()
+    assert read(miner.admin) == {("pramana_store_up",): 0}
+    assert_problem(miner.admin("GET", "/v1/studies"), 503, "not-ready")
+    assert_problem(miner.nobody("GET", "/metrics"), 401, "unauthenticated")
+    elsewhere.rename(place)
+    assert read(miner.admin)[("pramana_store_up",)] == 1
 
 
 def test_figures_without_a_disk_are_the_others(miner, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from miner_service.http.pages.job_forms import form_of
@@ -11,7 +13,7 @@ from pramana_core.learn.common.options import Scoring
 from tests.miner_service import masking
 from tests.miner_service.http.pages.browsers import Browser
 
-KNOWN = ["age", "sex", "a=b", "a -> b"]
+KNOWN = ["age", "sex", "a=b", "a -> b", "two\nlines", 'a "b", c; d', "é\u2028ü", "[]"]
 
 
 def asked(kind, **fields):
@@ -51,14 +53,35 @@ def test_a_score_and_a_search_are_fields():
     assert (found.search.max_parents, found.search.refine) == (2, False)
 
 
-def test_a_structure_is_written_a_line_for_each_link():
-    lines = {"structure": ["age -> sex\n a=b->sex\na -> b -> age"]}
-    assert asked("bayes-net-parameters", **lines).structure == {
-        "age": ["a -> b"],
-        "sex": ["age", "a=b"],
-        "a=b": [],
-        "a -> b": [],
-    }
+def as_sent(text):
+    """What a browser sends of a field."""
+    return text.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "more"),
+    [
+        ("bayes-net-parameters", "structure", {}),
+        ("contingency-table", "groups", {"variables": ["age"]}),
+    ],
+)
+def test_a_mapping_is_written_as_in_the_rest_api(kind, field, more):
+    """Also with names that contain any character; the form of a repeated job has the same."""
+    wanted = {name: [other for other in KNOWN if other > name] for name in KNOWN}
+    written = json.dumps(wanted, indent=1, ensure_ascii=False)
+    found = asked(kind, **{field: [as_sent(written)], **more})
+    assert getattr(found, field) == wanted
+    again = form_of(kind).fields_of(found.model_dump(mode="json"))
+    assert getattr(asked(kind, **{field: again[field], **more}), field) == wanted
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_ticked_or_chosen_name_may_contain_any_character(name):
+    ticked = asked("contingency-table", variables=[as_sent(name), "age"])
+    assert ticked.variables == [name, "age"]
+    assert asked("decision-tree", target=[as_sent(name)]).target == name
+    listed = asked("contingency-table", variables=[json.dumps([name, "x, y"])])
+    assert listed.variables == [name, "x, y"]
 
 
 def test_variables_and_owners_are_chosen_or_typed():
@@ -67,15 +90,15 @@ def test_variables_and_owners_are_chosen_or_typed():
     typed = asked("contingency-table", variables=["age\r\nsex"])
     assert typed.variables == ["age", "sex"]
     assert typed.groups is None
-    lines = ["young -> all\r\n18-30 -> young\r\na -> b -> young\r\n"]
-    grouped = asked("contingency-table", variables=["age"], groups=lines)
-    assert grouped.groups == {"all": ["young"], "young": ["18-30", "a -> b"]}
 
 
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [
         ("bayes-net-parameters", {"structure": ["nobody -> age"]}),
+        ("bayes-net-parameters", {"structure": ['["nobody"]']}),
+        ("bayes-net-parameters", {"structure": [""]}),
+        ("contingency-table", {"variables": ["age"], "groups": ["[" * 100_000]}),
         ("bayes-net-structure", {"search.max_parents": ["0"]}),
         ("contingency-table", {"variables": ["age"], "groups": ["18-30 in young"]}),
     ],

@@ -16,6 +16,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import NotConverged
 from pramana_core.plan import Block, Plan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import StudyPrivacy
 from tests.miner_service.conftest import build
 from tests.miner_service.http.pages.browsers import Browser
@@ -101,8 +102,8 @@ def test_parts_of_a_study_plan_do_not_add_up_and_the_overview_says_both_figures(
     added = sum(one.determined.epsilon for one in privacy.owners)
     record = AGREED.amplification.epsilon
     assert record < added - 0.1
-    assert f"{added:.4g}" in words
-    assert f"{record:.4g}" in words
+    assert f"{rounded_up(added)}" in words
+    assert f"{rounded_up(record)}" in words
     assert words in html.unescape(browser.get("/pages/studies/s").text)
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from miner_service.http.pages.job_forms import job_forms
+from pramana_core.ties import rounded_up
 from pramana_core.wire.jobs import JobCreate
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.http.pages.conftest import MARKUP, TURNED
@@ -35,9 +36,9 @@ def test_a_study_says_what_was_released_and_what_it_tells(study):
     browser = study.browser(study.analyst)
     told = text_of(browser.get("/pages/studies/s"))
     api = study.analyst.get("/v1/studies/s/privacy")
-    epsilon = f"{api['record']['determined']['epsilon']:.4g}"
+    epsilon = f"{rounded_up(api['record']['determined']['epsilon'])}"
     assert epsilon in told
-    assert "symmetric, kept 0.9; gamma 9, epsilon 2.197" in told
+    assert "symmetric, kept 0.9; gamma 9, epsilon 2.198" in told
     assert "200 records are at every owner, 400 at any" in told
     drawn = browser.get("/pages/studies/s").text
     assert 'aria-label="200 of 300 records are at every owner"' in drawn
@@ -140,7 +141,7 @@ def test_a_model_is_framed_and_fetched(study):
     tree, table = (study.jobs[name]["model"] for name in ("tree", "table"))
     shown = browser.get(f"/pages/models/{tree}")
     told = study.analyst.get(f"/v1/models/{tree}")["told"]
-    assert f"{told['epsilon']:.4g}" in text_of(shown)
+    assert f"{rounded_up(told['epsilon'])}" in text_of(shown)
     framed = browser.get(f"/pages/models/{tree}/page")
     assert framed.text == study.analyst("GET", f"/v1/models/{tree}/page").text
     assert "frame-ancestors 'self'" in framed.headers["content-security-policy"]

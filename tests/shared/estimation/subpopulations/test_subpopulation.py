@@ -73,6 +73,31 @@ def test_tables_are_sums_over_single_records(name: str, records: int, cube: bool
 
 
 @pytest.mark.parametrize("name", PLANS)
+def test_the_tables_of_a_node_come_from_fewer_passes_and_are_the_same(name: str, monkeypatch):
+    place = "pramana_core.estimation.subpopulations"
+    monkeypatch.setattr(f"{place}.CUBE_CELLS", 0)
+    made, passes, counted = Records.random(PLANS[name], 500, seed=4), [], ReportedCounts.counted
+
+    def count(reports, task, *more):
+        passes.append(task)
+        return counted(reports, task, *more)
+
+    monkeypatch.setattr(ReportedCounts, "counted", count)
+    found, numbers = [], []
+    for _ in range(2):
+        everyone = made.marginals().subpopulation()
+        nodes = [down(everyone, path) for path in ({}, {"a": 1}, {"a": 0}, {})]
+        names = [["b"], ["c"], ["c", "b"], ["b", "c"]]
+        tables = [node.table(wanted) for node in nodes for wanted in names]
+        found.append([(t.counts.tolist(), t.covariance.tolist()) for t in tables])
+        numbers.append(len(passes))
+        monkeypatch.setattr(f"{place}.SUBTABLE_CELLS", 0)
+    assert found[0] == found[1]
+    # A pass for each node; without wider passes, one for each set of columns.
+    assert name != "independent" or numbers == [4, 4 + 4 * 3]
+
+
+@pytest.mark.parametrize("name", PLANS)
 def test_slices_of_tables_are_the_same(name: str):
     made = Records.random(PLANS[name], 150, seed=2)
     everyone = EstimatedMarginals(TablesOnly(made.counts()), made.plan).subpopulation()
