@@ -334,7 +334,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
 
 
 def _check_audit_log(services: Services) -> None:
-    """Warn of an audit log that is empty or cannot be written; note the beginning of an empty one."""
+    """Warn of an audit log that is empty or cannot be written; note the start of an empty one."""
     try:
         if services.audit.path.stat().st_size == 0:
             log.warning("the audit log is empty and begins now: look for earlier lines")
