@@ -52,7 +52,7 @@ from pramana_core.privacy import (
     total_loss,
 )
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_up
+from pramana_core.ties import rounded_down, rounded_up
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     CentralMessage,
@@ -353,8 +353,8 @@ def _excess(
             return BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
                 f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
-                f" {limit:.4g}{why}; without this release, {max(limit - now.epsilon, 0.0):.4g} of"
-                " it is left.",
+                f" {rounded_down(limit)}{why}; without this release,"
+                f" {rounded_down(max(limit - now.epsilon, 0.0))} of it is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
                 " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",
