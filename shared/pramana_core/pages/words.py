@@ -12,7 +12,6 @@ from pramana_core.alike import first_few
 from pramana_core.pictures.svg import printable, short
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
-from pramana_core.report.numbers import belief
 from pramana_core.ties import rounded_down, rounded_up
 
 
@@ -106,7 +105,6 @@ FILTERS = {
     "number": write_number,
     "epsilon": write_epsilon,
     "remainder": rounded_down,
-    "belief": belief,
     "bar": write_bar,
 }
 """The filters for templates."""
