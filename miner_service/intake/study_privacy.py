@@ -253,12 +253,16 @@ def require_budget_covers(session: Session, study: StudyRow) -> None:
             what, where = "The plan for single records", one.owner
             if isinstance(one, ReleaseRow):
                 what, where = f"Release {one.name}", one.id
+            larger = "a larger budget, or none"
+            if error.remedy == _ALIKE:
+                few = isinstance(one, ReleaseRow) and error.where == "records"
+                fewer = "fewer --records, or " if few else ""
+                larger = f"{fewer}a budget for a record instead of a central one"
             raise BudgetExceeded(
                 f"{what} of owner {one.owner} exceeds the budget of study {study.name}."
                 f" {error.message}",
                 where=where,
-                remedy="A release cannot be undone. Set a larger budget, or none (`miner-service"
-                " study budget`).",
+                remedy=f"A release cannot be undone. Set {larger} (`miner-service study budget`).",
             ) from None
         earlier = earlier.with_other(disclosures)
 
@@ -307,10 +311,11 @@ def _require_central(
 
 def _central_excess(why: str, where: str) -> BudgetExceeded:
     return BudgetExceeded(
-        f"The study's central budget does not allow this: {why}.",
-        where=where,
-        remedy="Release randomized columns of all records, or agree on a budget for a record.",
+        f"The study's central budget covers no such release: {why}.", where=where, remedy=_ALIKE
     )
+
+
+_ALIKE = "Release randomized columns of all records, or agree on a budget for a record."
 
 
 def _losses(

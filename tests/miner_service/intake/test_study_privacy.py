@@ -371,22 +371,27 @@ def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem,
     assert (miner.data / "audit.jsonl").read_text().count('"action": "change_budget"') == 4
 
 
+LARGER = "a larger budget, or none"
+RECORD = "a budget for a record instead of a central one"
+FEWER = f"fewer --records, or {RECORD}"
 CENTRAL_OPTIONS = ("--central-epsilon", "5", "--records", "20")
 
 
 @pytest.mark.parametrize(
-    ("last", "words", "first", "number"),
+    ("last", "words", "first", "number", "remedy"),
     [
-        (4, ("--max-epsilon-record", "2"), "r2", "2.773"),
-        (4, ("--max-epsilon-column", "1"), "r1", "1.387"),
-        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.387"),
-        (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20"),
-        (None, CENTRAL_OPTIONS, "r2", "'b'"),
-        (4, CENTRAL_OPTIONS, None, ""),
-        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3863"), None, ""),
+        (4, ("--max-epsilon-record", "2"), "r2", "2.773", LARGER),
+        (4, ("--max-epsilon-column", "1"), "r1", "1.387", LARGER),
+        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.387", LARGER),
+        (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20", FEWER),
+        (None, CENTRAL_OPTIONS, "r2", "'b'", RECORD),
+        (4, CENTRAL_OPTIONS, None, "", ""),
+        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3863"), None, "", ""),
     ],
 )
-def test_a_budget_must_cover_what_was_released(miner, release, change, last, words, first, number):
+def test_a_budget_must_cover_what_was_released(
+    miner, release, change, last, words, first, number, remedy
+):
     """The refusal names the first release that exceeds the budget, and nothing changes."""
     miner.study("asia")
     paths = {
@@ -403,6 +408,7 @@ def test_a_budget_must_cover_what_was_released(miner, release, change, last, wor
     owner = {"r1": "north", "r2": "south"}[first]
     for part in (f"Release {first} of owner {owner}", number):
         assert part in done.exception.message
+    assert f"Set {remedy} (" in done.exception.remedy
     assert miner.snapshot() == before
     assert "change_budget" not in (miner.data / "audit.jsonl").read_text()
 
