@@ -34,7 +34,7 @@ from pramana_core.doctor import (
     check_limits,
     check_modes,
 )
-from pramana_core.errors import BudgetExceeded, NotReady, Unauthenticated
+from pramana_core.errors import BudgetExceeded, NotReady, PramanaError, Unauthenticated
 from pramana_core.report.numbers import plural
 from pramana_core.wire.services import read_problem
 
@@ -74,7 +74,8 @@ class ExaminedSite:
         """Return the site's plan. Raises NotChecked if the site has no variables."""
         if not self.site.file.variables:
             raise NotChecked("the site file has no variables.")
-        return planned(self.site)
+        with _one_problem():
+            return planned(self.site)
 
     @contextmanager
     def answer(self) -> Iterator[httpx.Response]:
@@ -83,6 +84,22 @@ class ExaminedSite:
         self.section  # noqa: B018 - raises
         with Miner.of(self.site, None, environment, environment.patience.brief) as miner:
             yield miner.send("GET", "/readyz")
+
+
+@contextmanager
+def _one_problem() -> Iterator[None]:
+    """Shorten an error of several problems, because a finding is one line."""
+    try:
+        yield
+    except PramanaError as error:
+        if not isinstance(error.__cause__, ExceptionGroup):
+            raise
+        first, *more = error.__cause__.exceptions
+        raise type(error)(
+            f"{first.message.removesuffix('.')}; {plural(len(more), 'more problem')}.",
+            where=error.where,
+            remedy="Run `owner-agent check`, which lists all problems.",
+        ) from None
 
 
 def _state_folder(examined: ExaminedSite) -> str:
@@ -131,8 +148,8 @@ def _unfinished_releases(examined: ExaminedSite) -> str:
 
 
 def _disk(examined: ExaminedSite) -> str:
-    table = examined.site.table.path
-    needed = examined.least_free + 2 * (table.stat().st_size if table.exists() else 0)
+    sizes = (part.stat().st_size for part in examined.site.table.parts if part.exists())
+    needed = examined.least_free + 2 * sum(sizes)
     log = AuditLog(examined.state / AUDIT, examined.environment.now)
     if log.path.exists():  # the first entry begins it
         log.require_room()
@@ -148,8 +165,9 @@ def _plan(examined: ExaminedSite) -> str:
 
 
 def _table(examined: ExaminedSite) -> str:
-    table = encode(examined.site, examined.plan())
-    return f"The table has {plural(table.rows, 'row')} that fit the plan."
+    with _one_problem():
+        table = encode(examined.site, examined.plan())
+    return f"The table fits the plan: {plural(table.rows, 'record')}."
 
 
 def _client_certificate(examined: ExaminedSite) -> str:

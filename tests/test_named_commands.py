@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import pramana as pm
 from miner_service.cli.main import app as miner
@@ -70,6 +71,23 @@ def named_commands(text: str) -> Iterator[tuple[str, list[str]]]:
         # A line ends with its sentence, or where another command begins.
         line = re.split(r"(?<=[\w)])[.;](?:\s|$)|, (?:and|then|or) ", " ".join(rest.split()))[0]
         yield program, line.split()
+
+
+def helps(command: Any) -> Iterator[str]:
+    """Yield the help texts of a command and its options, and of its commands."""
+    yield from (text for one in (command, *command.params) if (text := getattr(one, "help", None)))
+    for inside in getattr(command, "commands", {}).values():
+        yield from helps(inside)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_loses_no_bracket_as_markup(program):
+    assert [text for text in helps(PROGRAMS[program]) if re.search(r"(?<!\\)\[", text)] == []
+
+
+def test_help_shows_brackets():
+    shown = CliRunner().invoke(build(Environment()), ["mask", "--help"]).output
+    assert "no section [mask], give" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -15,8 +15,12 @@ def write_secret(path: Path, text: str) -> None:
     """Write a secret into a new file of mode 0600. Raises OptionError if that fails."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise OptionError(
             f"{path} cannot be written: {error.strerror}. The secret was discarded.",

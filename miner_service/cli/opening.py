@@ -109,6 +109,7 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
     Raises OptionError, SchemaUnsupported, StoreCorrupt.
     """
     from miner_service.store.identity import require_one_store
+    from miner_service.store.people import no_such
     from miner_service.store.sqlite import FILE
 
     embedded = settings.storage.database is None
@@ -124,6 +125,8 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
         try:
             yield services
         except NotFound as error:  # The message for clients mentions tokens.
+            if error.message != no_such(str(error.where)).message:
+                raise
             raise NotFound(
                 f"The {error.where} does not exist.",
                 where=error.where,
@@ -173,20 +176,20 @@ def require_study(services: Services, name: str) -> None:
 
 
 @contextmanager
-def noted(services: Services, action: str, study: str | None, outcome: int) -> Iterator[Response]:
-    """Record a command in the audit log, with the status that the yielded response has at the
-    end.
-    """
+def noted(
+    services: Services, action: str, study: str | None, outcome: int, part: str = ""
+) -> Iterator[Response]:
+    """Record a command, as `note` does, with the final status of the yielded response."""
     from fastapi import Response
 
     answer = Response(status_code=outcome)
     with services.audit.room():
         yield answer
-        note(services, action, study, answer.status_code)
+        note(services, action, study, answer.status_code, part)
 
 
-def note(services: Services, action: str, study: str | None, outcome: int) -> None:
-    """Write a command into the audit log."""
+def note(services: Services, action: str, study: str | None, outcome: int, part: str = "") -> None:
+    """Write a command into the audit log, with the changed part of the study, as /owners/NAME."""
     services.audit.write(
         {
             "token": None,
@@ -194,7 +197,7 @@ def note(services: Services, action: str, study: str | None, outcome: int) -> No
             "name": None,
             "study": study,
             "action": action,
-            "resource": "/v1/studies" if study is None else f"/v1/studies/{study}",
+            "resource": "/v1/studies" if study is None else f"/v1/studies/{study}{part}",
             "outcome": outcome,
         }
     )

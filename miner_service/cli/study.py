@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -11,12 +12,15 @@ import typer
 
 from miner_service.cli.handing_over import (
     require_absent,
+    secret_in,
     where_it_is,
     write_secret,
 )
-from miner_service.cli.opening import noted, on_store, require_study, say, say_next
+from miner_service.cli.opening import note, noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
-from pramana_core.errors import BudgetExceeded, OptionError
+from pramana_core.alike import did_you_mean
+from pramana_core.errors import BudgetExceeded, NotFound, OptionError
+from pramana_core.report.numbers import plural
 from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -166,15 +170,18 @@ def remove(
     name: StudyName,
     owner: Annotated[str, typer.Argument(help="The owner's name.")],
 ) -> None:
-    """Remove an owner: its token ends, and its releases are no longer used.
+    """Remove an owner: its token and invitations end, and its releases are no longer used.
 
     `study invite` invites the owner again; once it has joined, its releases are used again.
     """
     from miner_service.http.endpoints import studies
 
-    with noted(services, "remove_owner", name, 204):
+    with noted(services, "remove_owner", name, 204, f"/owners/{owner}"):
         studies.remove_owner(name, owner, services)
-    say(f"{owner} was removed from study {name}. Its releases are listed, but not used.")
+    say(
+        f"{owner} was removed from study {name}. Its token and open invitations ended; its"
+        " releases, if any, are listed, but not used."
+    )
 
 
 def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[str, Path]:
@@ -191,7 +198,7 @@ def _invite(services: Services, study: str, files: dict[str, Path], url: str) ->
     from pramana_core.wire.privacy import InvitationCreate, InvitationFile
 
     for owner, file in files.items():
-        with noted(services, "create_invitation", study, 201) as answer:
+        with noted(services, "create_invitation", study, 201, f"/owners/{owner}") as answer:
             body = InvitationCreate(owner=owner)
             made = studies.create_invitation(study, body, services, answer)
         invitation = InvitationFile(
@@ -226,17 +233,17 @@ def analyst(
     from pramana_core.wire.privacy import AccessFile
 
     if access_file is None:
-        issued = _issue(services, name, analyst, "analyst", replace)
-        say(where_it_is(_token_words(issued), issued.token, None))
+        _issue(services, name, analyst, "analyst", replace)
         return
     require_absent([access_file], "access-file")
     address = address_of(services.settings, url)
-    issued = _issue(services, name, analyst, "analyst", replace)
-    access = AccessFile(
-        miner=address, study=name, name=analyst, token=issued.token, expires=issued.expires
-    )
-    write_secret(access_file, access.model_dump_json(indent=2))
-    say(where_it_is(_token_words(issued), issued.token, access_file))
+
+    def access(issued: TokenIssued) -> str:
+        return AccessFile(
+            miner=address, study=name, name=analyst, token=issued.token, expires=issued.expires
+        ).model_dump_json(indent=2)
+
+    _issue(services, name, analyst, "analyst", replace, access_file, access)
     say(f"Give this file only to the analyst, who runs: pramana study --access {access_file} show")
 
 
@@ -254,30 +261,50 @@ def gateway(
     """Issue a token with which a gateway can only submit reports of single records."""
     if token_file is not None:
         require_absent([token_file], "token-file")
-    issued = _issue(services, name, gateway, "gateway", replace)
-    if token_file is not None:
-        write_secret(token_file, issued.token)
-    say(where_it_is(_token_words(issued), issued.token, token_file))
+    _issue(services, name, gateway, "gateway", replace, token_file)
 
 
-def _issue(services: Services, study: str, holder: str, role: str, replace: bool) -> TokenIssued:
-    from miner_service.http.endpoints import studies
-    from miner_service.store.tokens import revoke_tokens
+def _issue(
+    services: Services,
+    study: str,
+    holder: str,
+    role: str,
+    replace: bool,
+    file: Path | None = None,
+    text: Callable[[TokenIssued], str] = lambda issued: issued.token,
+) -> None:
+    """Issue a token, end the earlier ones and write the file: all or nothing. Raises NotFound."""
+    from miner_service.store.people import find_study
+    from miner_service.store.tokens import holders_of, issue_token, issued_message, revoke_tokens
     from pramana_core.wire.privacy import TokenCreate
 
-    body = _message(TokenCreate, name=holder, role=role)
-    require_study(services, study)
-    with noted(services, "issue_token", study, 201) as answer:
-        issued = studies.issue_token(study, body, services, answer)
-        if replace:
-            with services.database.write() as session:
-                revoke_tokens(session, role, study, holder, kept=issued.id)
-    return issued
-
-
-def _token_words(issued: TokenIssued) -> str:
+    _message(TokenCreate, name=holder, role=role)
+    part, days = f"/tokens/{holder}", services.settings.tokens.valid_days
+    with ExitStack() as stack, services.audit.room(), services.database.write() as session:
+        find_study(session, study)
+        ended = revoke_tokens(session, role, study, holder) if replace else 0
+        if replace and not ended:
+            known = did_you_mean([holder], holders_of(session, role, study))
+            raise NotFound(
+                f"Study {study} has no token of {role} {holder}{known}. Nothing was issued.",
+                where="name",
+                remedy="Correct --name, or omit --replace.",
+            )
+        issued = issued_message(
+            *issue_token(
+                session, role=role, study=study, name=holder, now=services.now(), days=days
+            )
+        )
+        if file is not None:
+            stack.enter_context(secret_in(file, text(issued)))
+        if ended:
+            note(services, "revoke_tokens", study, 204, part)
+        note(services, "issue_token", study, 201, part)
     until = "" if issued.expires is None else f" (valid until {issued.expires:%Y-%m-%d})"
-    return f"The token of {issued.role} {issued.name} in study {issued.study}{until}"
+    words = f"The token of {role} {holder} in study {study}{until}"
+    say(where_it_is(words, issued.token, file))
+    if replace:
+        say(f"{plural(ended, 'earlier token')} ended.")
 
 
 @on_store()

@@ -116,10 +116,12 @@ def revoke_invitation(row: InvitationRow, now: datetime) -> None:
 
 
 def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Remove an owner, with its tokens and invitations, from a study. Raises NotFound, Conflict."""
-    row = _owner(session, study, owner)
+    """Remove an owner, joined or only invited, from a study. Raises NotFound, Conflict."""
+    row, invited = _owner(session, study, owner), _end_invitations(session, study, owner, now)
     if row is None:
-        raise no_such("owner")
+        if not invited:
+            raise no_such("owner")
+        return
     reports = _reports_of(session, study, owner)
     if reports is not None and reports.state != "withdrawn":
         raise Conflict(
@@ -130,17 +132,19 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
         )
     row.active = False
     revoke_tokens(session, OWNER, study, owner)
-    _end_invitations(session, study, owner, now)
 
 
-def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> None:
+def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> bool:
+    """End an owner's open invitations. Return whether there were any, ended now or before."""
     query = select(InvitationRow).where(
         InvitationRow.study == study,
         InvitationRow.owner == owner,
         InvitationRow.accepted.is_(None),
     )
-    for row in session.scalars(query):
+    rows = session.scalars(query).all()
+    for row in rows:
         _end(row, now)
+    return bool(rows)
 
 
 def _end(row: InvitationRow, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -110,14 +111,23 @@ def renew_monitor_token(session: Session, name: str, now: datetime, *, days: int
     return issue_token(session, role=MONITOR, study=None, name=name, now=now, days=days)[1]
 
 
-def revoke_tokens(
-    session: Session, role: str, study: str | None, name: str, *, kept: str = ""
-) -> None:
-    """Revoke a holder's tokens, except the one with the id `kept`."""
+def revoke_tokens(session: Session, role: str, study: str | None, name: str) -> int:
+    """Revoke a holder's tokens. Return how many were not revoked before."""
     query = update(TokenRow).where(
-        TokenRow.role == role, TokenRow.study == study, TokenRow.name == name, TokenRow.id != kept
+        TokenRow.role == role,
+        TokenRow.study == study,
+        TokenRow.name == name,
+        TokenRow.revoked.is_(False),
     )
-    session.execute(query.values(revoked=True))
+    return len(session.scalars(query.values(revoked=True).returning(TokenRow.id)).all())
+
+
+def holders_of(session: Session, role: str, study: str) -> Sequence[str]:
+    """Return the names with a role in a study whose tokens are not revoked."""
+    query = select(TokenRow.name).where(
+        TokenRow.role == role, TokenRow.study == study, TokenRow.revoked.is_(False)
+    )
+    return session.scalars(query.distinct()).all()
 
 
 def revoke_token(session: Session, identifier: str) -> None:

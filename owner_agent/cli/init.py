@@ -63,7 +63,7 @@ def init(
     table: Annotated[
         str,
         typer.Argument(
-            help="The table: CSV, Parquet, FOLDER/*.parquet, a workbook (.xlsx, .ods), or the"
+            help="The table: CSV, Parquet, 'FOLDER/*.parquet', a workbook (.xlsx, .ods), or the"
             " address of a database (postgresql://USER@HOST/NAME, sqlite:///FILE) with --query."
         ),
     ],
@@ -316,7 +316,7 @@ def _confirm_list(
     out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
-            f"Fewer than 5 records have each of these categories: {first_few(variable.rare, 12)}."
+            f"Each of these categories has fewer than 5 records: {first_few(variable.rare, 12)}."
             " The list would reveal that such records exist. Accept it only if this is public "
             "knowledge.",
             style="yellow",

@@ -125,7 +125,10 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
 
 
 def doctor(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Examine keys, state, disk, plan, clock and miner; exit with the largest code of a fault."""
+    """Examine keys, state, disk, plan, table, clock and miner. No data is sent.
+
+    The command reads the whole table. Its exit code is the largest code of a fault.
+    """
     from owner_agent.doctor import CHECKS, ExaminedSite
     from owner_agent.site.site import load_site
     from pramana_core.doctor import examine, show_findings
@@ -196,7 +199,7 @@ def predict_by(
     """Predict the class of records, write the classes to a private file, and print the counts.
 
     Without `out`, the file is in the folder of the table and replaces earlier predictions by this
-    model.
+    model. Its name has `all` for the `*` of a pattern.
     """
     from owner_agent.state.private_files import require_absent, save, write_replacing
     from owner_agent.table.predicting import predict as predict_classes
@@ -206,7 +209,8 @@ def predict_by(
     with progress_bar("predicting") as tick:
         found = predict_classes(model, source, tick)
     beside = source.table.path
-    place = out or beside.with_name(f"{beside.name}.{name}.predictions.csv")
+    table = beside.name.replace("*", "all")
+    place = out or beside.with_name(f"{table}.{name}.predictions.csv")
     if out is None:
         write_replacing(place, found.csv())
     else:

@@ -23,7 +23,7 @@ class Approval:
         """Return the approval of a site's current state. Call this before reading the table."""
         running = hashlib.sha256(site.file.model_dump_json().encode())
         for path in _files(site):
-            running.update(b"\x00")
+            running.update(b"\0%b\0" % bytes(path))
             if path.exists():  # Its reader reports a missing file.
                 with path.open("rb") as file:
                     running.update(hashlib.file_digest(file, "sha256").digest())
@@ -54,6 +54,6 @@ def _files(site: Site) -> list[Path]:
     lists = [name for name in named if isinstance(name, str)]
     plan = site.file.study_plan
     # A database has no file to digest; its table is read only once before sending.
-    table = [] if site.table.database else [site.table.path]
+    table = [] if site.table.database else site.table.parts
     read = [*table, *(site.folder / path for path in lists)]
     return read if plan is None else [*read, site.folder / plan.file]

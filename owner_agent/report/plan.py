@@ -183,7 +183,7 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     first = {row["block"]: row["name"] for row in reversed(variables)}
 
     def channel(row: Row) -> str:
-        return str(row["channel"]) if first[row["block"]] == row["name"] else '"'
+        return str(row["channel"]) if first[row["block"]] == row["name"] else "same block"
 
     def gamma(row: Row) -> str:
         grouped = row["gamma"] is None and row["gamma_within_groups"] is not None
@@ -213,10 +213,10 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     more = (
         "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
         " its logarithm; ∞ means that some report excludes a true value, – that a figure cannot be"
-        " computed. Variables of a block (\" in the column `channel`) have the block's gamma, which"
-        " bounds their joint disclosure. Public columns are released unchanged; no bound covers"
-        " what they reveal about a sensitive variable. The interval is for the least accurate"
-        " proportion, whatever the true shares."
+        " computed. Variables of the same block have the block's gamma, which bounds their joint"
+        " disclosure. Public columns are released unchanged; no bound covers what they reveal about"
+        " a sensitive variable. The interval is for the least accurate proportion, whatever the"
+        " true shares."
     )
     table = Table(columns, variables, quiet=lambda row: not row["sensitive"])
     notes = [more, *_without_interval(variables)]

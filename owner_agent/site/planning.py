@@ -138,14 +138,17 @@ def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[Pra
 
 
 def raise_together(problems: list[PramanaError]) -> None:
-    """Raise the only problem, or an error of the first problem's class that lists all problems."""
+    """Raise the only problem, or an error of the first problem's class that lists all problems.
+
+    The cause of that error is the group of the problems.
+    """
     if len(problems) == 1:
         raise problems[0]
     if problems:
         listed = "".join(f"\n  - {problem}" for problem in problems)
         raise type(problems[0])(
             f"There are {len(problems)} problems:{listed}", where=problems[0].where
-        )
+        ) from ExceptionGroup("problems", problems)
 
 
 def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:

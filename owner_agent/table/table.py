@@ -255,7 +255,7 @@ def _require_file(source: TableSource) -> None:
             f"The table {source} does not exist.",
             where=str(source),
             remedy=f"Name a file that ends in {', '.join(TABLE_SUFFIXES)}. For the Parquet files of"
-            " a folder, write FOLDER/*.parquet.",
+            " a folder, write 'FOLDER/*.parquet'.",
         )
 
 

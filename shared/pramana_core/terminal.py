@@ -7,6 +7,7 @@ Exit codes of every command: 0 done; 1 unforeseen failure; 2 invalid usage, conf
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import math
@@ -182,6 +183,8 @@ def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -
     for command in app.registered_commands:
         if command.callback is not None and not hasattr(command.callback, "finite"):
             command.callback = _with_finite_numbers(command.callback)
+        # In help, rich would remove [mask] as markup.
+        command.help = (inspect.getdoc(command.callback) or "").replace("[", "\\[")
         called = getattr(command.callback, "__name__", "")
         name = command.name or called.removesuffix("_command").replace("_", "-")
         command.epilog = _epilog(program, [examples[name]] if name in examples else [])

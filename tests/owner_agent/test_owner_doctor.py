@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import shutil
 import sqlite3
@@ -169,6 +170,18 @@ FAULTS: dict[str, tuple[Callable, str, str]] = {
     ),
     "no table": (lambda bench: bench.site.table.path.unlink(), "table", "table-invalid"),
     "other columns": (_site('column = "smokes"', 'column = "smoking"'), "table", "table-invalid"),
+    "two columns": (
+        lambda bench: bench.write(
+            table=table_of(50).replace(",yes,", ",zebra,").replace(",north,", ",zebra,")
+        ),
+        "table",
+        "unknown-category",
+    ),
+    "two lists": (
+        lambda bench: bench.write(re.sub("categories = .*", 'categories_from = "no.csv"', SITE)),
+        "plan",
+        "config-invalid",
+    ),
     "another category": (
         lambda bench: bench.write(table=table_of(50).replace(",yes,", ",zebra,")),
         "table",
@@ -220,6 +233,16 @@ def test_each_planted_fault_is_found(healthy, fault):
     assert found.remedy
     assert "\n" not in found.line
     assert "zebra" not in found.line
+
+
+def test_the_disk_needs_room_for_every_part_of_a_table(healthy, monkeypatch):
+    for name, size in (("a.parquet", 10), ("b.parquet", 20)):
+        (healthy.folder / name).write_bytes(b"x" * size)
+    healthy.write(SITE.replace("patients.csv", "*.parquet"))
+    needed = []
+    monkeypatch.setattr("owner_agent.doctor.check_disk", lambda _folder, most: needed.append(most))
+    findings_of(healthy, least_free=1000)
+    assert needed == [1000 + 2 * 30]
 
 
 def test_a_full_disk_and_low_limits_are_found(healthy):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 from miner_service.cli.main import app
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.address import write_address
-from pramana_core.errors import OptionError, PramanaError
+from pramana_core.errors import NotFound, OptionError, PramanaError
 from tests.miner_service.conftest import Person
 from tests.miner_service.intake.test_study_plans import AGREED, OTHER
 
@@ -51,10 +53,10 @@ def study(miner, tmp_path):
     return call
 
 
-def noted(miner):
+def noted(miner, field="outcome"):
     lines = (miner.data / "audit.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
-    return [(e["action"], e["outcome"]) for e in entries if e["role"] == "command"]
+    return [(e["action"], e[field]) for e in entries if e["role"] == "command"]
 
 
 @pytest.fixture
@@ -202,6 +204,74 @@ def test_tokens_are_shown_once_or_written(miner, study):
     for command, *words in (("analyst",), ("gateway", "--name", "app")):
         refused("not-found", "study", *study.words(command, "absent", *words))
         refused("option-invalid", "name", *study.words(command, "nursery", "--name", "a b"))
+
+
+def test_the_audit_log_names_whom_a_command_affected(miner, study):
+    study("create", "heart", "--owners", "north")
+    study("remove", "heart", "north")
+    study("analyst", "heart", "--name", "ana")
+    study("gateway", "heart", "--name", "app")
+    study("analyst", "heart", "--name", "ana", "--replace")
+    assert noted(miner, "resource") == [
+        ("create_study", "/v1/studies/heart"),
+        ("create_invitation", "/v1/studies/heart/owners/north"),
+        ("remove_owner", "/v1/studies/heart/owners/north"),
+        ("issue_token", "/v1/studies/heart/tokens/ana"),
+        ("issue_token", "/v1/studies/heart/tokens/app"),
+        ("revoke_tokens", "/v1/studies/heart/tokens/ana"),
+        ("issue_token", "/v1/studies/heart/tokens/ana"),
+    ]
+
+
+@pytest.mark.parametrize("role", ["analyst", "gateway"])
+def test_a_full_disk_keeps_the_earlier_token(miner, study, role, monkeypatch):
+    study("create", "heart")
+    old = study(role, "heart", "--name", "a").partition("only this once: ")[2]
+    before, file = noted(miner), study.folder / "new"
+    option = {"analyst": "--access-file", "gateway": "--token-file"}[role]
+    replace = (role, "heart", "--name", "a", "--replace", option, file)
+
+    def full(descriptor, *_more, **_options):
+        os.close(descriptor)
+        return Path("/dev/full").open("w")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdopen", full)
+        refused("option-invalid", "token-file", *study.words(*replace))
+    assert not file.exists()
+    assert noted(miner) == before
+    good = {"analyst": 200, "gateway": 403}[role]  # A gateway may not read the study.
+    assert Person(miner.client, old)("GET", "/v1/studies/heart").status_code == good
+    assert "1 earlier token ended." in study(*replace)
+    assert Person(miner.client, old)("GET", "/v1/studies/heart").status_code == 401
+
+
+def test_a_replacement_of_an_unknown_name_issues_nothing(miner, study):
+    study("create", "heart")
+    study("analyst", "heart", "--name", "analyst-1")
+    before = noted(miner)
+    for name in ("analyst1", "other"):
+        words = study.words(
+            "analyst", "heart", "--name", name, "--replace", "--access-file", study.access
+        )
+        with pytest.raises(NotFound) as caught:
+            run(*words)
+        assert caught.value.where == "name"
+        assert ("'analyst-1'" in str(caught.value)) == (name == "analyst1")
+    assert not study.access.exists()
+    assert noted(miner) == before
+    assert json.loads(study("show", "heart", "--json"))["analysts"] == ["analyst-1"]
+
+
+def test_an_invited_owner_is_removed_before_it_joins(miner, study):
+    study("create", "heart", "--owners", "north")
+    (file,) = study.folder.iterdir()
+    assert "invitations ended" in study("remove", "heart", "north")
+    assert json.loads(study("show", "heart", "--json"))["invited"] == {}
+    secret = {"secret": json.loads(file.read_text())["secret"]}
+    assert miner.nobody("POST", "/v1/invitations/accept", json=secret).status_code == 404
+    assert miner.admin("DELETE", "/v1/studies/heart/owners/north").status_code == 204
+    refused("not-found", "owner", *study.words("remove", "heart", "south"))
 
 
 def test_show_lists_owners_and_the_next_steps(miner, study):

@@ -172,7 +172,7 @@ def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
     answers("family", "y", "l", "30,45", "n", "?", "y", "parent", "parents")
     ended = init()
     assert ended.exit_code == 0, ended.err
-    assert "each of these categories: SECRET-DIAGNOSIS." in ended.out
+    assert "fewer than 5 records: SECRET-DIAGNOSIS." in ended.out
     assert "(did you mean 'parents'?)" in ended.out
     file = load_site(fresh.folder / "site.toml").file
     assert file.owner == "family"

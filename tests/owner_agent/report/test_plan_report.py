@@ -171,6 +171,7 @@ def test_a_terminal_of_80_columns_breaks_no_name_and_repeats_no_channel():
     lines = [line.split() for line in out.getvalue().splitlines() if "household" in line]
     assert [line[0] for line in lines] == names
     assert out.getvalue().count("parts sampled") == 1
+    assert out.getvalue().count("same block") == 14
 
 
 def test_what_has_no_number_has_a_reason():

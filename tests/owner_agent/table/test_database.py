@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 import sqlite3
 
 import psycopg
@@ -10,10 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy
 
+from owner_agent.release.approval import Approval
 from owner_agent.site.site import load_site
 from owner_agent.table.database import _connection
 from owner_agent.table.table import cut, detect, read_chunks, read_table
-from pramana_core.errors import ConfigError, MissingColumn, OptionError, TableError
+from pramana_core.errors import (
+    ChangedSinceShown,
+    ConfigError,
+    MissingColumn,
+    OptionError,
+    TableError,
+)
 from tests.owner_agent.conftest import SITE
 from tests.owner_agent.release.publishing import published
 from tests.postgres import postgres, stopped_postgres  # noqa: F401 - fixtures
@@ -128,6 +136,25 @@ def test_a_part_that_is_damaged_or_has_other_columns_is_named(bench):
     with pytest.raises(TableError) as raised:
         read_table(table, ["smokes"])
     assert raised.value.where == str(part)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda parts: shutil.copy(parts / "2.parquet", parts / "a.parquet"),
+        lambda parts: shutil.copy(parts / "2.parquet", parts / "b.parquet"),
+        lambda parts: (parts / "a.parquet").unlink(),
+        lambda parts: (parts / "a.parquet").rename(parts / "b.parquet"),
+    ],
+    ids=["changed", "added", "removed", "renamed"],
+)
+def test_an_approval_covers_every_part(bench, change):
+    site = write(bench, in_parts(bench.folder))
+    approval = Approval.of(site)
+    approval.require(site)
+    change(bench.folder / "parts")
+    with pytest.raises(ChangedSinceShown):
+        approval.require(site)
 
 
 def test_a_part_that_vanishes_while_the_table_is_read_leaves_nothing(bench, monkeypatch):

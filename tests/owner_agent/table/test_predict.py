@@ -129,6 +129,19 @@ def test_labels_and_numbers_find_their_classes(folder, called):
     assert written.stat().st_mode & 0o777 == 0o600
 
 
+def test_predictions_of_a_folder_have_a_plain_name(folder, called):
+    columns = {"id": ["a", "b"], "age": [17, 60], "region": ["north", "south"]}
+    (folder / "ward").mkdir()
+    for name in ("1", "2"):
+        pa.parquet.write_table(pa.table(columns), folder / "ward" / f"{name}.parquet")
+    assert called(folder / "tree.json", folder / "ward" / "*.parquet")[0] == 0
+    assert sorted(one.name for one in (folder / "ward").iterdir()) == [
+        "1.parquet",
+        "2.parquet",
+        "all.parquet.tree.predictions.csv",
+    ]
+
+
 def test_a_table_without_ids_and_columns(folder, called):
     path, out = folder / "misspelt.csv", folder / "out.csv"
     path.write_text(table(head="id,age,Region"))
