@@ -82,14 +82,6 @@ campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of 
 chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 times on each database; fill the disk; look what is left
 	PRAMANA_CHAOS_KILLS=100 $(BIN)/pytest -s --timeout 3600 tests/chaos
 
-.PHONY: whole-record
-whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
-	$(BIN)/python -m benchmarks.whole_record
-
-.PHONY: networks
-networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
-	$(BIN)/python -m benchmarks.whole_record --networks
-
 BENCH_PEERS := .venv-bench
 BENCH_AT := benchmarks/bench
 BENCH_STAMP := $(BENCH_PEERS)/.installed
@@ -103,6 +95,14 @@ $(BENCH_STAMP): $(BENCH_AT)/peers.lock
 .PHONY: bench
 bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in an environment of their own (bench-out/)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
+
+.PHONY: whole-record
+whole-record: $(STAMP) $(BENCH_STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
+	$(BIN)/python -m benchmarks.whole_record
+
+.PHONY: networks
+networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
+	$(BIN)/python -m benchmarks.whole_record --networks
 
 .PHONY: compose
 compose: ## rehearse all containers from nothing, kills included (root, Debian, mmdebstrap; else skipped)

@@ -1,9 +1,9 @@
 """Other libraries doing the same work, and the process that runs them in `.venv-bench`.
 
 Each function takes the arguments of the comparison, loads and converts the data, and returns a
-function that does the work once. Pramana is not installed in `.venv-bench`. The process answers
-requests to prepare and to run, one JSON object per line; output of libraries goes to standard
-error.
+function that does the work once and may return a number, such as an error. Pramana is not installed
+in `.venv-bench`. The process answers requests to prepare and to run, one JSON object per line;
+output of libraries goes to standard error.
 """
 
 from __future__ import annotations
@@ -95,6 +95,70 @@ def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[
     return lambda: [client.privatise(code) for code in codes]
 
 
+def misplaced(counts: np.ndarray, codes: np.ndarray) -> float:
+    """Return the percentage of records that estimated counts of a column's categories misplace.
+
+    Negative counts become zero, and the counts are scaled to the number of records.
+    """
+    import numpy as np
+
+    shares = np.maximum(counts, 0) / np.maximum(counts, 0).sum()
+    truth = np.bincount(codes, minlength=len(shares)) / len(codes)
+    return float(50 * np.abs(shares - truth).sum())
+
+
+def multi_freq_ldpy(folder: str, name: str, categories: int, gamma: float) -> Callable[[], float]:
+    """Randomize a column by subset selection at epsilon = log gamma, and estimate its counts."""
+    import numpy as np
+    from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
+
+    codes, epsilon = columns(folder)[name].astype(int), math.log(gamma)
+
+    def run() -> float:
+        reports = [SS_Client(code, categories, epsilon) for code in codes.tolist()]
+        return misplaced(SS_Aggregator_MI(np.array(reports), categories, epsilon), codes)
+
+    return run
+
+
+def pure_ldp_unary(folder: str, name: str, categories: int, gamma: float) -> Callable[[], float]:
+    """Do the same by optimized unary encoding; pure-ldp has no subset selection."""
+    import numpy as np
+    from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+
+    codes, epsilon = columns(folder)[name].astype(int), math.log(gamma)
+    how = {"use_oue": True, "index_mapper": lambda code: code}
+    client = UEClient(epsilon, categories, **how)
+
+    def run() -> float:
+        server = UEServer(epsilon, categories, **how)
+        for code in codes.tolist():
+            server.aggregate(client.privatise(code))
+        counts = [server.estimate(code, suppress_warnings=True) for code in range(categories)]
+        return misplaced(np.array(counts), codes)
+
+    return run
+
+
+def diffprivlib_bayes(folder: str, epsilon: float, seed: int) -> Callable[[], float]:
+    """Return the accuracy of a naive Bayes classifier that a trusted curator learns privately.
+
+    It is Gaussian, on indicators of the categories, whose range is 0 to 1.
+    """
+    import numpy as np
+    from sklearn.tree import _tree
+
+    # diffprivlib 0.6.6 imports these names, which scikit-learn no longer has, for its forests.
+    vars(_tree).update(DOUBLE=np.float64, DTYPE=np.float32)
+    from diffprivlib.models import GaussianNB
+
+    given = columns(folder)
+    model = GaussianNB(epsilon=epsilon, bounds=(0, 1), random_state=seed)
+    return lambda: float(
+        model.fit(given["train"], given["classes"]).score(given["test"], given["truth"])
+    )
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -108,7 +172,8 @@ def main() -> None:
                 run = prepare(**request["arguments"])
             elif run is not None:
                 began, used = time.perf_counter(), time.process_time()
-                run()
+                result = run()
+                figures["result"] = result if isinstance(result, float) else math.nan
                 figures["elapsed"] = time.perf_counter() - began
                 figures["processor"] = time.process_time() - used
         except Exception as error:  # noqa: BLE001 every failure is answered

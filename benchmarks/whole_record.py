@@ -3,7 +3,8 @@
 python -m benchmarks.whole_record [--only words of a name] [--missing] [--data DIR]
 
 Each setting is a command of `pramana simulate`, run as a user would run it. The results are stored
-in whole_record.json, from which the tables between the marks in docs/whole-record.md are written.
+in whole_record.json, from which the tables and pictures of docs/whole-record.md are made. Trusted
+curators run on the same records, diffprivlib in the environment of `make bench`.
 """
 
 from __future__ import annotations
@@ -29,9 +30,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Setting
+from benchmarks.bench.measuring import Bench
+from benchmarks.reproduce.engine import LOOKS, Axes, Setting, bars
 from benchmarks.reproduce.frapp import census
-from pramana.simulate.commands.cli import CLASSIFIERS
+from pramana.simulate.commands.cli import CLASSIFIERS, HOLDOUT
+from pramana.simulate.study import Trial, Trials
+from pramana.simulate.tables import read_source
+from pramana_core.domain import Domain
+from pramana_core.pictures import plots
+from pramana_core.plan import Plan
 from pramana_core.terminal import console
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -46,9 +53,15 @@ SETTINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding=
 TABLES, NETWORKS, LEARNERS = (SETTINGS[name] for name in ("tables", "networks", "learners"))
 """Tables with file and class, networks with their nodes, learners with their options."""
 
-WAYS = {f"gamma {gamma}": ("--design", "auto", "--gamma", str(gamma)) for gamma in GAMMAS} | {
+CENTRAL = (0.25, 0.5, 1, 2)
+"""The central epsilons of the pictures."""
+
+PLAIN = {f"gamma {gamma}": ("--design", "auto", "--gamma", str(gamma)) for gamma in GAMMAS} | {
     "p = 0.1": ("--p", "0.1")
 }
+"""The options for randomizing records drawn from networks."""
+
+WAYS = PLAIN | {f"central {e}": ("--design", "auto", "--central-epsilon", str(e)) for e in CENTRAL}
 """The options for randomizing records."""
 
 
@@ -80,27 +93,29 @@ class Command:
 
 def _commands(part: str) -> list[Command]:
     return [
-        Command(source, one["label"], one["learner"], f"gamma {g}", options, RUNS[g])
+        Command(source, one["label"], one["learner"], way, options, runs)
         for one in SETTINGS[part]
         for source in one.get("sources", TABLES)
-        for target in [() if "sources" in one else ("--target", TABLES[source]["target"])]
+        for predicts in [one["learner"] in CLASSIFIERS]
+        for target in [("--target", TABLES[source]["target"]) if predicts else ()]
         for options in [(*target, *one.get("options", ()))]
-        for g in one["gammas"]
+        for way, runs in [(f"gamma {g}", RUNS[g]) for g in one.get("gammas", ())]
+        or [(f"central {e}", "5") for e in CENTRAL]
     ]
 
 
-SPREAD, MINING, LINKING, CLASSIFYING = map(
-    _commands, ("owners", "itemsets", "structures", "classifiers")
+SPREAD, MINING, LINKING, CLASSIFYING, CURATED = map(
+    _commands, ("owners", "itemsets", "structures", "classifiers", "curators")
 )
 EVERY = [
     Command(source, learner, learner, way, ("--records", "10000", *options))
     for source in NETWORKS
     for learner, options in LEARNERS.items()
-    for way in WAYS
+    for way in PLAIN
 ]
 """Every learner on every published network, once; the class is the first variable of the file."""
 
-ALL = (*SPREAD, *MINING, *LINKING, *CLASSIFYING, *EVERY)
+ALL = (*SPREAD, *MINING, *LINKING, *CLASSIFYING, *CURATED, *EVERY)
 
 Found = dict[str, Any]
 
@@ -151,10 +166,58 @@ def figures_of(command: Command, data: Path, scratch: Path) -> Found:
     except subprocess.TimeoutExpired:
         return found | {"ended": "unfinished", "seconds": SECONDS}
     found["seconds"] = round(_spent() - before, 1)
+    if command in CURATED:
+        found |= curators(command, data)
     if made.returncode:
         message = made.stderr.strip().splitlines()[-4:]
         return found | {"ended": "died" if made.returncode < 0 else "refused", "message": message}
     return found | _figures(json.loads(made.stdout))
+
+
+def curators(command: Command, data: Path) -> Found:
+    """Return the accuracies of naive Bayes by trusted curators, in the runs of a command.
+
+    The curators have the epsilon of the command. One adds Laplace noise to the tables of the class
+    with each attribute, the other is diffprivlib's.
+    """
+    target, epsilon = TABLES[command.source]["target"], float(command.way.removeprefix("central "))
+    source = read_source(source_of(command, data, data))
+    plan, runs = Plan.unrandomized(source.domain), int(command.runs)
+    found: dict[str, list[float]] = {"laplace": [], "diffprivlib": []}
+    for trial in Trials(source, plan, source.records, runs, seed=1, holdout=HOLDOUT):
+        found["laplace"].append(laplace_accuracy(source.domain, trial, target, epsilon))
+        with tempfile.TemporaryDirectory() as folder, Bench(Path(folder)) as bench:
+            inputs = _inputs(source.domain, trial, target)
+            options = {"folder": bench.saved(**inputs), "epsilon": epsilon, "seed": trial.index}
+            found["diffprivlib"].append(bench.peer("diffprivlib_bayes", **options)().result)
+    return {name: {"mean": np.mean(v), "sd": np.std(v, ddof=1)} for name, v in found.items()}
+
+
+def laplace_accuracy(domain: Domain, trial: Trial, target: str, epsilon: float) -> float:
+    """Return the accuracy on the test records of naive Bayes by a curator with Laplace noise."""
+    rng = np.random.default_rng([1, trial.index])
+    names = [name for name in domain.names if name != target]
+    # Replacing a record changes two cells of each table by one.
+    scale = 2 * len(names) / epsilon
+    tables = {name: trial.true.table([target, name]).astype(float) for name in names}
+    noisy = {name: np.maximum(t + rng.laplace(0, scale, t.shape), 0) for name, t in tables.items()}
+    classes = np.mean([table.sum(axis=1) for table in noisy.values()], axis=0)
+    scores = np.log(np.maximum(classes, 1))[:, None] + sum(
+        np.log((table + 1) / (table + 1).sum(axis=1, keepdims=True))[:, trial.held_out[name]]
+        for name, table in noisy.items()
+    )
+    return float(np.mean(scores.argmax(axis=0) == trial.held_out[target]))
+
+
+def _inputs(domain: Domain, trial: Trial, target: str) -> dict[str, Any]:
+    others = [v for v in domain if v.name != target]
+
+    def indicators(column: Callable[[str], Any]) -> Any:
+        return np.hstack([np.eye(v.size, dtype=np.float32)[column(v.name)] for v in others])
+
+    known, tested = trial.true.column, trial.held_out.__getitem__
+    train, test = indicators(known), indicators(tested)
+    return {"train": train, "classes": known(target), "test": test, "truth": tested(target)}
 
 
 def _spent() -> float:
@@ -163,7 +226,7 @@ def _spent() -> float:
 
 
 def _figures(answer: Found) -> Found:
-    kept: Found = {"design": answer["setting"]["design"]}
+    kept: Found = {key: answer["setting"][key] for key in ("design", "gamma")}
     if answer["learner"] == "association-rules":
         return kept | {"by_length": answer["by_length"]}
     if answer["learner"] == "bayes-net-structure":
@@ -197,6 +260,17 @@ def _classifying(results: Results) -> Iterator[str]:
 
 def _by_table(commands: list[Command]) -> list[Command]:
     return sorted(commands, key=lambda command: list(TABLES).index(command.source))
+
+
+def _curated(results: Results) -> Iterator[str]:
+    yield f"| table | central epsilon | gamma | {' | '.join(_CURVES.values())} |"
+    yield "| --- | ---: | ---: |" + " ---: |" * len(_CURVES)
+    for command in CURATED:
+        found = results[command.name]
+        cells = [_percent(found[key]) if key in found else "refused" for key in _CURVES]
+        gamma = f"{found['gamma']:.0f}" if "gamma" in found else "-"
+        epsilon = command.way.removeprefix("central ")
+        yield f"| {command.source} | {epsilon} | {gamma} | {' | '.join(cells)} |"
 
 
 def _spread(results: Results) -> Iterator[str]:
@@ -235,11 +309,11 @@ def _linking(results: Results) -> Iterator[str]:
 
 
 def _every(results: Results) -> Iterator[str]:
-    yield f"| network, nodes | learner | {' | '.join(WAYS)} |"
-    yield "| --- | --- |" + " --- |" * len(WAYS)
+    yield f"| network, nodes | learner | {' | '.join(PLAIN)} |"
+    yield "| --- | --- |" + " --- |" * len(PLAIN)
     for network, nodes in NETWORKS.items():
         for learner in LEARNERS:
-            found = [results.get(f"{network}, {learner}, {way}") for way in WAYS]
+            found = [results.get(f"{network}, {learner}, {way}") for way in PLAIN]
             if any(found):
                 yield f"| {network}, {nodes} | {learner} | {' | '.join(map(_cell, found))} |"
 
@@ -261,8 +335,48 @@ def _cell(found: Found | None) -> str:
     return f"{found['seconds']:.1f} s, {figures}"
 
 
+def picture(source: str, results: Results) -> str:
+    """Return the picture of a table: the accuracy over central epsilon, with trusted curators."""
+    found = [results[f"{source}, {CURATED[0].label}, central {e}"] for e in CENTRAL]
+    known = next(one for one in found if "accuracy" in one)
+
+    def draw(figure: Any) -> None:
+        axis: Axes = figure.subplots()
+        for (key, label), look, moved in zip(_CURVES.items(), LOOKS, (0.97, 1, 1.03), strict=False):
+            mean, sd = (
+                [100 * one[key][what] if key in one else np.nan for one in found]
+                for what in ("mean", "sd")
+            )
+            bars(axis, moved * np.array(CENTRAL), mean, sd, look, label)
+        for key, label, dash in _LINES:
+            axis.axhline(100 * known[key]["mean"], color=plots.GREY, linestyle=dash, label=label)
+        for e, one in zip(CENTRAL, found, strict=True):
+            if "accuracy" not in one:
+                middle = axis.get_xaxis_transform()
+                axis.text(e, 0.65, " Pramana: refused,\n too few records", transform=middle)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(CENTRAL, [f"{e:g}" for e in CENTRAL])
+        axis.set_xlabel("central epsilon")
+        axis.set_ylabel("accuracy, %")
+        axis.set_title(f"{source}: naive Bayes")
+        handles, _ = axis.get_legend_handles_labels()
+        figure.legend(handles=handles[2:] + handles[:2], loc="outside right center")
+
+    title = f"Accuracy of naive Bayes over central epsilon, {source}"
+    return plots.svg(draw, (8.0, 3.4), source, title)
+
+
+_CURVES = {
+    "accuracy": "Pramana, no curator",
+    "laplace": "curator, Laplace noise",
+    "diffprivlib": "curator, diffprivlib",
+}
+_LINES = ("clean_accuracy", "without noise", "--"), ("majority", "most frequent class", ":")
+
+
 PAGE_TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
     "classifiers": _classifying,
+    "curators": _curated,
     "owners": _spread,
     "itemsets": _mining,
     "structures": _linking,
@@ -297,6 +411,9 @@ def main() -> None:
                 RESULTS.write_text(json.dumps(listed, indent=1, ensure_ascii=False) + "\n", "utf-8")
                 console().print_json(json.dumps({command.name: known[command.name]}))
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), known), encoding="utf-8")
+    for source in dict.fromkeys(command.source for command in CURATED):
+        file = PAGE.parent / "images" / f"central-{source}.svg"
+        file.write_text(picture(source, known) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -243,7 +243,8 @@ def exhaust_memory(token: str, model: Any) -> None:
     path = new_job(token)
     until(lambda: ask("/readyz", token) and ask(path, token).get("finished"), path)
     job = ask(path, token)
-    assert (job["state"], job["problem"]["code"]) == ("failed", "worker-lost"), job
+    assert job["state"] == "failed", job
+    assert job["problem"]["code"] == "worker-lost", job
     assert sum("ended with status -9" in line["line"] for line in job["log"]) == 3, job
     miner("rm", "/tmp/ballast")
     assert learn(token) == model

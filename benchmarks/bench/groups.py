@@ -6,15 +6,17 @@ in which the other library reads its table is not measured.
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from hashlib import sha256
 
 import numpy as np
 
 from benchmarks.bench.measuring import Bench, Comparison
+from benchmarks.bench_peers import misplaced
 from owner_agent.randomize.reports import Randomizer
 from owner_agent.state.keys import Secrets
-from pramana_core.channels import Symmetric
+from pramana_core.channels import SubsetSelection, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.kernels.compiled import load
@@ -35,10 +37,10 @@ FULLY = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=N
 """Options for a tree grown fully, like the tree of scikit-learn."""
 
 
-def randomized(plan: Plan, clean: dict[str, Codes]) -> dict[str, Codes]:
+def randomized(plan: Plan, clean: dict[str, Codes], study: str = "study") -> dict[str, Codes]:
     records = len(next(iter(clean.values())))
     keys = np.frombuffer(np.random.default_rng(8).bytes(16 * records), dtype="V16")
-    return Randomizer(plan, SECRETS, "study", threads=1).reports(keys, clean)
+    return Randomizer(plan, SECRETS, study, threads=1).reports(keys, clean)
 
 
 def each(domain: Domain, p: float) -> Plan:
@@ -83,6 +85,31 @@ def randomizing(bench: Bench) -> list[Comparison]:
             aim=0.1,
             rounds=3,
         )
+    ]
+
+
+def many_categories(bench: Bench) -> list[Comparison]:
+    """Compare a column of 256 categories at gamma 19: its counts, and the time to estimate them."""
+    records, size, gamma = bench.size(20_000), f"{bench.label(20_000)} records", 19.0
+    domain = Domain.of(v=[str(k) for k in range(256)])
+    drawn = np.random.default_rng(1).zipf(1.5, records * 4)
+    codes = (drawn[drawn <= 256][:records] - 1).astype(np.uint8)
+    plan = Plan((Block(domain.variables, SubsetSelection.from_gamma(256, gamma)),))
+    studies = itertools.count()  # each run draws anew
+
+    def ours() -> float:
+        reports = randomized(plan, {"v": codes}, f"study {next(studies)}")
+        return misplaced(marginals_of(plan, reports).marginal(["v"]).counts, codes)
+
+    given = {"folder": bench.saved(v=codes), "name": "v", "categories": 256, "gamma": gamma}
+    return [
+        Comparison(f"{what}, 256 categories, {size}", label, ours, peer, unit, aim, rounds=15)
+        for label, name in {
+            "multi-freq-ldpy's subset selection": "multi_freq_ldpy",
+            "pure-ldp's optimized unary encoding": "pure_ldp_unary",
+        }.items()
+        for peer in [bench.peer(name, **given)]
+        for what, unit, aim in (("misplaced records", "%", 1.05), ("randomize and count", "s", 1.0))
     ]
 
 
@@ -178,4 +205,4 @@ def _random_network(
     return BayesNet(domain, Structure.of(parents), tables), tuple(names)
 
 
-GROUPS = (joint_counts, randomizing, networks, patterns)
+GROUPS = (joint_counts, randomizing, many_categories, networks, patterns)

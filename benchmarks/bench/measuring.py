@@ -7,6 +7,7 @@ ratio is ours over theirs, so less is better, whatever the unit.
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -27,10 +28,11 @@ ENVIRONMENT = ROOT / ".venv-bench"
 
 
 class Spent(NamedTuple):
-    """Elapsed seconds, and processor seconds."""
+    """Elapsed seconds, processor seconds, and the number that the work returned, if any."""
 
     elapsed: float
     processor: float
+    result: float = math.nan
 
 
 Run: TypeAlias = Callable[[], object]
@@ -44,8 +46,8 @@ class Comparison:
         name: the work, with its size.
         reference: the other library and its method; name and reference together are unique.
         ours: does the work once. If the result is a `Spent`, as from processes that measure their
-            own time, it replaces the measured time. If `unit` is not seconds, the result is the
-            measured number. Any other result is ignored.
+            own time, it replaces the measured time. If `unit` is not seconds, the result, or that
+            of a `Spent`, is the measured number. Any other result is ignored.
         theirs: does the same work with the other library; its result is used like that of `ours`.
         unit: the unit of both numbers.
         aim: the largest acceptable ratio.
@@ -120,7 +122,7 @@ def _number(comparison: Comparison, run: Run) -> float:
     result: Any = run()
     spent = Spent(time.perf_counter() - began, time.process_time() - used)
     if comparison.unit != "s":
-        return float(result)
+        return float(result.result if isinstance(result, Spent) else result)
     return float(getattr(result if isinstance(result, Spent) else spent, comparison.clock))
 
 
@@ -195,7 +197,7 @@ class Peer:
             self._process = self._start()
             self._ask(prepare=self._function, arguments=self._arguments)
         answer = self._ask(run=self._function)
-        return Spent(answer["elapsed"], answer["processor"])
+        return Spent(answer["elapsed"], answer["processor"], answer["result"])
 
     def _start(self) -> subprocess.Popen[str]:
         python = self._environment / "bin" / "python"
@@ -225,6 +227,7 @@ class Peer:
             line = self._process.stdout.readline()
         answer: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
         if "failed" in answer:
+            self.end()  # the next call prepares anew
             raise Unreachable(f"The peer {self._function} failed: {answer['failed']}.")
         return answer
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from owner_agent.site.table_source import TableSource
 from pramana_core.errors import OptionError, TableError
@@ -69,14 +70,16 @@ def _selected(source: TableSource) -> FromClause:
 def _connection(source: TableSource) -> Iterator[Connection]:
     """Open a read-only transaction. Hide the text of database errors, which may quote cells."""
     try:
-        from sqlalchemy import create_engine
+        from sqlalchemy import URL, create_engine
         from sqlalchemy.exc import ArgumentError, SQLAlchemyError
     except ImportError:
         raise _not_installed(source) from None
     kind, sign, rest = source.database.partition("://")
-    address, limits = _DRIVERS[kind + sign] + rest, _LIMITS
+    address: URL | str = _DRIVERS[kind + sign] + rest
     if kind == "sqlite":
-        address, limits = f"{kind}:///file:{rest[1:]}?mode=ro&uri=true", {}
+        query = {"mode": "ro", "uri": "true"}
+        address = URL.create(kind, database=f"file:{quote(rest[1:])}", query=query)
+    limits = {} if kind == "sqlite" else _LIMITS
     try:
         engine = create_engine(address, connect_args=limits)
     except ImportError:

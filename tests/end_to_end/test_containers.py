@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -306,6 +307,16 @@ def test_the_miner_on_postgresql_shares_its_records_with_its_workers_alone():
 def test_the_commands_of_the_miner_are_and_may_take_their_time_to_end(service: dict[str, Any]):
     parse(service["command"])
     assert service["stop_grace_period"] == "60s"
+
+
+def test_each_image_has_the_extras_that_the_page_lists():
+    given = re.findall(
+        r"^ARG EXTRAS=(.+)$", (ROOT / "deploy" / "Dockerfile").read_text(), re.MULTILINE
+    )
+    page = (ROOT / "deploy" / "README.md").read_text()
+    (row,) = re.findall(r"^\| extras \|(.+)\|(.+)\|$", page, re.MULTILINE)
+    assert [cell.replace("`", "").replace(" ", "") for cell in row] == given
+    assert {"sheets", "databases"} <= set(given[0].split(",")), "an owner's table may be either"
 
 
 ENGINE_TOOLS = {"mmdebstrap": "", "unshare": "", "git": "", "apt-get": "echo http://127.0.0.1:9/"}

@@ -34,6 +34,9 @@ def test_sides_take_turns():
 def test_another_unit_is_what_the_sides_return():
     found = measure(Comparison("a", "b", lambda: 30, lambda: 600, unit="MiB", rounds=1, aim=1.0))
     assert (found.ratio, found.unit, found.missed) == (0.05, "MiB", False)
+    error = Spent(1.0, 1.0, 0.25)
+    found = measure(Comparison("a", "b", lambda: error, lambda: 0.5, unit="%", rounds=1))
+    assert found.ratio == 0.5
 
 
 def test_results_are_a_list_of_objects_and_read_back(tmp_path):
@@ -65,5 +68,7 @@ def test_a_peer_runs_in_a_process_of_its_own_and_says_what_fails(tmp_path, envir
         assert peer().elapsed > 0
         peer.end()
         assert peer().processor >= 0  # it starts anew
-        with pytest.raises(Unreachable, match="no_such failed: AttributeError"):
-            bench.peer("no_such")()
+        unknown = bench.peer("no_such")
+        for _ in range(2):
+            with pytest.raises(Unreachable, match="no_such failed: AttributeError"):
+                unknown()

@@ -12,7 +12,7 @@ from miner_service.cli.main import app
 from miner_service.store.database import HEAD
 from miner_service.store.schema import StudyRow
 from miner_service.store.sqlite import SqliteStore
-from pramana_core.errors import SchemaUnsupported
+from pramana_core.errors import NotReady, SchemaUnsupported
 from pramana_core.privacy import DELTA
 
 HEART = "INSERT INTO studies (name, title, created, people) VALUES ('heart', 'Heart', :at, 'same')"
@@ -113,3 +113,10 @@ def test_only_the_service_upgrades_or_creates_a_store(tmp_path, monkeypatch, wor
     result = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "other")])
     assert result.exit_code
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_a_database_without_tables_is_not_called_unavailable(tmp_path):
+    (tmp_path / "miner.sqlite").touch(0o600)
+    with pytest.raises(NotReady) as raised:
+        SqliteStore(tmp_path / "miner.sqlite", begin=False)
+    assert raised.value.__cause__ is None  # no failure of the database

@@ -9,11 +9,12 @@ import pytest
 from owner_agent.cli import study
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
+from pramana_core.errors import KeyFileError
 from pramana_core.wire.privacy import InvitationFile
 from tests.owner_agent.conftest import NOW
 from tests.owner_agent.site.plans import PLAN, study_plan
 
-SHARED = "ab12" * 16
+SHARED, OTHER = "ab12" * 16, "cd34" * 16
 
 
 @pytest.fixture
@@ -62,6 +63,28 @@ def test_one_command_from_an_invitation_to_a_site_that_publishes(newcomer, join,
     assert command("plan", "--no-report").exit_code == 0
     assert command("publish", "--yes").exit_code == 0
     assert len(newcomer.miner.sealed()) == 1
+
+
+def test_a_linkage_secret_is_replaced_until_something_was_published(newcomer, join, command):
+    other = newcomer.folder / "other.key"
+    other.write_text(OTHER)
+    other.chmod(0o600)
+    for file, content in ((newcomer.linkage, SHARED), (other, OTHER)):
+        assert join("--linkage", str(file), "--yes").exit_code == 0
+        assert KeyStore(newcomer.state).read("linkage").hex() == content
+    assert command("publish", "--yes").exit_code == 0
+    assert join("--linkage", str(newcomer.linkage), "--yes").exit_code == KeyFileError.exit_code
+    assert KeyStore(newcomer.state).read("linkage").hex() == OTHER
+
+
+def test_a_lost_draw_key_leads_to_the_backup_or_a_new_epoch(newcomer, join, command):
+    first = command("keys", "create")
+    assert (first.exit_code, first.err) == (0, "")
+    join("--linkage", str(newcomer.linkage), "--yes")
+    (newcomer.state / "keys" / "draw.key").unlink()
+    lost, again = command("publish", "--yes"), command("keys", "create")
+    assert (lost.exit_code, again.exit_code) == (KeyFileError.exit_code, 0)
+    assert all("new-epoch" in done.err for done in (lost, again))
 
 
 def test_again_is_harmless_and_asks_for_no_invitation(newcomer, join, command):

@@ -151,6 +151,10 @@ def test_what_cannot_be_backed_up(bench, tmp_path, passphrase, command):
         backups.back_up(tmp_path / "nowhere", tmp_path / "b", PASSPHRASE, now)
     with publishing_alone(bench.state), pytest.raises(Conflict):
         backups.back_up(bench.state, tmp_path / "b", PASSPHRASE, now)
+    bench.state.rename(tmp_path / "state")
+    done = command("backup", "b", "--passphrase-file", passphrase)
+    assert (done.exit_code, bench.state.exists()) == (NotFound.exit_code, False)
+    (tmp_path / "state").rename(bench.state)
     (bench.state / "ledger.sqlite").unlink()
     with pytest.raises(HistoryLost):
         backups.back_up(bench.state, tmp_path / "b", PASSPHRASE, now)
@@ -210,13 +214,14 @@ def test_a_foreign_file_is_rejected_before_a_key_is_derived(tmp_path, monkeypatc
     assert raised.value.where == "file"
 
 
-def test_a_restore_removes_what_a_killed_restore_wrote(bench, saved, passphrase, command):
-    old = bench.state.parent / f".{bench.state.name}.0123456789abcdef"
-    old.mkdir()
-    (old / "draw.key").write_bytes(b"secret")
-    other = bench.state.parent / f".{bench.state.name}.other"
-    other.mkdir()
-    shutil.rmtree(bench.state)
-    assert command("restore", str(saved), "--passphrase-file", passphrase).exit_code == 0
+def test_a_restore_removes_what_a_killed_restore_wrote(bench, saved):
+    old, *others = (
+        bench.folder / name
+        for name in (".s[1].0123456789abcdef", ".s1.0123456789abcdef", ".s[1].other")
+    )
+    for folder in (old, *others):
+        folder.mkdir()
+        (folder / "draw.key").write_bytes(b"secret")
+    backups.restore(saved, bench.folder / "s[1]", PASSPHRASE)
     assert not old.exists()
-    assert other.exists()
+    assert all(folder.exists() for folder in others)

@@ -8,8 +8,10 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import sqlalchemy
 
 from owner_agent.site.site import load_site
+from owner_agent.table.database import _connection
 from owner_agent.table.table import cut, detect, read_chunks, read_table
 from pramana_core.errors import ConfigError, MissingColumn, OptionError, TableError
 from tests.owner_agent.conftest import SITE
@@ -185,6 +187,7 @@ def test_a_database_that_goes_away_while_it_is_read_leaves_nothing(bench, stoppe
         'table = "postgresql://u:abc/SECRET@h/d"\nquery = "t"',
         'table = "postgresql://u@h/d?pass%77ord=SECRET"\nquery = "t"',
         'table = "postgresql://u@h/d?sslpassword=SECRET"\nquery = "t"',
+        'table = "postgresql://u@h/d?PASSWORD=SECRET"\nquery = "t"',
         'table = "postgresql://u@h/d"',
         'table = "patients.csv"\nquery = "t"',
         'table = "mysql://u@h/d"\nquery = "t"',
@@ -231,6 +234,15 @@ def test_a_broken_or_silent_address_is_an_error_without_a_traceback(bench, rest)
     with pytest.raises((OptionError, TableError)) as raised:
         read_table(site.table, ["smokes"])
     assert raised.value.where == "table"
+
+
+def test_a_database_file_of_any_name_is_opened_for_reading_only(bench):
+    write(bench, in_sqlite(bench.folder))
+    (bench.folder / "hospital.db").rename(bench.folder / "50%20 #1.db")
+    site = write(bench, 'table = "sqlite:///50%20 #1.db"\nquery = "patients"')
+    assert read_table(site.table, ["smokes"]).rows == 60
+    with pytest.raises(TableError), _connection(site.table) as connection:
+        connection.execute(sqlalchemy.text("delete from patients"))
 
 
 def test_a_database_file_that_is_not_there_is_not_created(bench):

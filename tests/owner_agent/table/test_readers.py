@@ -171,6 +171,13 @@ def test_decimal_commas_are_of_their_column_alone(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("bad", "found"), [(1, ("income",)), (2, ())])
+def test_a_column_of_decimal_commas_may_have_one_bad_cell_in_ten(tmp_path, bad, found):
+    path = tmp_path / "t.csv"
+    path.write_text("income\n" + "1000,5\n" * (10 - bad) + "none\n" * bad)
+    assert detect(path, separator=";").decimal_commas == found
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

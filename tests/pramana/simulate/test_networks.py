@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.whole_record import EVERY, LEARNERS, WAYS, arguments_of
+from benchmarks.whole_record import EVERY, LEARNERS, PLAIN, arguments_of
 from pramana.cli import app
 
 SMALL = ("cancer", "survey")
 """The networks run here: of two categories and of three."""
 
 SHORT = {
-    *(("cancer", learner, way) for learner in LEARNERS for way in WAYS),
-    *(("survey", *both) for both in zip(LEARNERS, [*WAYS, "gamma 19"], strict=True)),
+    *(("cancer", learner, way) for learner in LEARNERS for way in PLAIN),
+    *(("survey", *both) for both in zip(LEARNERS, [*PLAIN, "gamma 19"], strict=True)),
 }
 """What `make test` runs of them: each learner and each way meets categories of both numbers."""
 
@@ -41,7 +41,7 @@ def arguments_to_learn(network: str, learner: str, way: str, folder: Path) -> li
     ("network", "learner", "way"),
     [
         one if one in SHORT else pytest.param(*one, marks=pytest.mark.campaign)
-        for one in itertools.product(SMALL, LEARNERS, WAYS)
+        for one in itertools.product(SMALL, LEARNERS, PLAIN)
     ],
 )
 def test_what_is_designed_is_learned(network: str, learner: str, way: str, tmp_path: Path):

@@ -16,7 +16,13 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
-from pramana_core.learn.worth import _Judge, rules_worth, structure_worth, table_worth
+from pramana_core.learn.worth import (
+    _Judge,
+    classifier_worth,
+    rules_worth,
+    structure_worth,
+    table_worth,
+)
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import JointCounts, PartitionedCounts, counted_here, half_of
 from pramana_core.plan import Block, Plan
@@ -187,6 +193,27 @@ def test_columns_that_say_much_are_better_than_guessing():
     assert worth.figures[-1].low > 0.1
     assert worth.figures[0].low <= right <= worth.figures[0].high
     assert worth.supposes
+
+
+class Constant:
+    """A model that predicts the first class, the majority, by columns without a joint report."""
+
+    inputs, used, target = DOMAIN.project(FEATURES), FEATURES, DOMAIN["y"]
+
+    def predict(self, codes):
+        return np.zeros(len(codes["a"]), int)
+
+
+def test_the_accuracy_of_a_constant_model_has_the_error_of_the_share_of_the_majority():
+    marginals, model = reports(people(6000, 5), PAIRS, 6), Constant()
+    worth = classifier_worth(marginals, model, lambda _half: model)
+    classes = marginals.marginal(["y"])
+    error = float(classes.standard_error(population=True)[0]) / classes.records
+    accuracy, majority, _, gain = worth.figures
+    assert accuracy.high - majority.value == pytest.approx(1.96 * error, rel=1e-3)
+    assert majority.value - accuracy.low == pytest.approx(1.96 * error, rel=1e-3)
+    assert accuracy.value == pytest.approx(majority.value, abs=1e-9)
+    assert gain.low == gain.value == gain.high == 0
 
 
 @pytest.mark.parametrize(
