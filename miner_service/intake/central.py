@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -35,12 +34,20 @@ from pramana_core.wire.privacy import CentralMessage
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
 """Releases with at least one arrived part, each with its losses by block."""
 
+Others = Sequence[Sequence[BlockDisclosure]]
+"""The losses by block of each release that results do not use."""
+
 _COMPARED = 1 << 22
 """Maximum records whose public columns are compared with each other."""
 
 
-def central_of(services: Services, study: StudyRow, arrived: Arrived) -> CentralMessage:
-    """Return the central bound of a study's releases, or the reason for its absence."""
+def central_of(
+    services: Services, study: StudyRow, arrived: Arrived, others: Others = ()
+) -> CentralMessage:
+    """Return the central bound of releases, or the reason for its absence.
+
+    `others` are the losses of the study's other releases, whose results may have been seen.
+    """
     there = [row for row, _ in arrived if kind_of_release(row).has_records]
     why = _why_not(there, [row for row, _ in arrived])
     if why:
@@ -51,7 +58,7 @@ def central_of(services: Services, study: StudyRow, arrived: Arrived) -> Central
     found = []
     for digests, records in _groups(services, sealed):
         mine = [(row, each) for row, each in arrived if row.keys_digest in digests]
-        found.append(CentralMessage.of(_joint_report(mine), records, delta))
+        found.append(CentralMessage.of(_joint_report(mine, others), records, delta))
     worst = max(found, key=lambda one: math.inf if one.epsilon is None else one.epsilon)
     if worst.epsilon is None:
         return worst
@@ -61,23 +68,25 @@ def central_of(services: Services, study: StudyRow, arrived: Arrived) -> Central
     return worst.model_copy(update={"epsilon": worst.epsilon + more, "known_set": known_set})
 
 
-def _joint_report(group: Arrived) -> ShuffledReport:
+def _joint_report(group: Arrived, others: Others) -> ShuffledReport:
     """Return a record's joint report by the releases of its group."""
     loss = total_loss(t for _, each in group for t in each).record.determined
-    if math.isinf(loss.epsilon):
+    rows = {draws: row for row, each in group if (draws := frozenset(_drawn(each)))}
+    if math.isinf(loss.epsilon) or not rows:
         return ShuffledReport(loss)
-    rows, disclosures = dict[frozenset[str], ReleaseRow](), dict[str, BlockDisclosure]()
-    for row, each in group:
-        drawn = {t.draw: t for t in each if t.randomized and t.amplification > NOTHING}
-        rows.setdefault(frozenset(drawn), row)
-        disclosures |= drawn
-    rows.pop(frozenset(), None)
-    coins = {None if t.coin is None else t.coin.coin for t in disclosures.values()}
-    owners = {t.owner for t in disclosures.values()}
-    if None not in coins and len(coins) == 1 and len(owners) == len(disclosures):
+    seen = {*rows, *(frozenset(_drawn(each)) for each in others)}
+    drawn = _drawn(t for each in (*(each for _, each in group), *others) for t in each)
+    coins = {None if t.coin is None else t.coin.coin for t in drawn.values()}
+    owners = {t.owner for t in drawn.values()}
+    one_coin = None not in coins and len(coins) == 1 and len(owners) == len(drawn) and all(seen)
+    if len(seen) == 1 or one_coin:
         return _report_of(tuple(rows.values()))
     joint = ShuffledReport.together((_report_of((row,)) for row in rows.values()), adaptive=True)
-    return replace(joint, amplification=loss)
+    return ShuffledReport(loss, set_weights=joint.set_weights)
+
+
+def _drawn(each: Iterable[BlockDisclosure]) -> dict[str, BlockDisclosure]:
+    return {t.draw: t for t in each if t.randomized and t.amplification > NOTHING}
 
 
 @cached(
@@ -87,8 +96,9 @@ def _joint_report(group: Arrived) -> ShuffledReport:
 )
 def _report_of(rows: Sequence[ReleaseRow]) -> ShuffledReport:
     """Return the report by one release's plan, or by several parts of a study plan."""
-    plans = (kind_of_release(row).plan(content_of(row)) for row in rows)
-    noisy = (b for plan in plans if plan for b in plan.blocks if not b.channel.is_identity)
+    plans = ((costs_of(row), kind_of_release(row).plan(content_of(row))) for row in rows)
+    each = (pair for costs, plan in plans if plan for pair in zip(costs, plan.blocks, strict=True))
+    noisy = (b for cost, b in each if cost.randomized and cost.amplification > NOTHING)
     return ShuffledReport.of(Plan.combine([Plan(tuple(noisy))]))
 
 

@@ -385,11 +385,13 @@ def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
     """Return the central bound on results learned from only some of a study's releases."""
-    single = session.get(ReportPlanRow, study)
-    if single is not None and any(row.owner == single.owner for row in rows):
+    found, used = announced(session, study), {row.id for row in rows}
+    if found.single:
         return _SINGLE
+    records = (one for one in found.arrived if kind_of_release(one[0]).has_records)
+    others = [losses for row, losses in records if row.id not in used]
     arrived = [(row, losses_of(row)) for row in rows]
-    return central_of(services, people.find_study(session, study), arrived)
+    return central_of(services, people.find_study(session, study), arrived, others)
 
 
 def _message(

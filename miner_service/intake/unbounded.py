@@ -203,7 +203,7 @@ def _count_changes(same: _SameDraws) -> ChangedReports:
         releases=len(differing),
         records=0 if most is None else most.changed,
         of=0 if most is None else most.records,
-        not_compared=max(short, default=0) + (dropped if len(group) > 1 else 0),
+        not_compared=max((0, *short)) + (dropped if len(group) > 1 else 0),
     )
 
 

@@ -38,6 +38,7 @@ from pramana_core.privacy import (
     Amplification,
     ShuffledReport,
     central_loss,
+    known_set_loss,
     record_loss,
     smallest_group,
 )
@@ -210,19 +211,21 @@ class Reports:
         """The natural logarithm of `gamma`: the epsilon of local differential privacy."""
         return self.amplification.epsilon
 
-    def central_epsilon(self, delta: float = DELTA) -> float:
+    def central_epsilon(self, delta: float = DELTA, *, known_set: bool = False) -> float:
         """Return the central epsilon at `delta`, against anyone who cannot link reports to people.
 
         The bound covers these reports alone. It assumes that pseudonyms are secret, and hides a
         record among all records with the same unchanged values. Joined reports have a larger bound,
-        unless they are of one study plan, because later plans may depend on earlier reports. Raises
-        OptionError.
+        unless they are of one study plan, because later plans may depend on earlier reports. With
+        `known_set`, the bound is against readers who also know beforehand which set of variables
+        the record reports. Raises OptionError.
         """
         require_limit(delta, InnerShare, "delta")
         public = [self.codes[name] for name in public_names(self.plan)]
         records = smallest_group(public) if public else len(self)
         report = ShuffledReport.of(self.plan, adaptive=self.joined)
-        return central_loss(report, records, delta).epsilon
+        known = known_set_loss(report, records, delta) if known_set else None
+        return (known or central_loss(report, records, delta)).epsilon
 
     def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return the disclosure of each variable, one row each.

@@ -16,9 +16,10 @@ from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Plan
-from pramana_core.privacy import DELTA, Amplification, CentralLoss, ShuffledReport, central_loss
+from pramana_core.privacy import DELTA, Amplification, ShuffledReport
 from pramana_core.progress import OnShare
 from pramana_core.report.numbers import finite
+from pramana_core.wire.privacy import CentralMessage
 
 if TYPE_CHECKING:
     from pramana_core.design import Design
@@ -107,9 +108,10 @@ class Trials:
         return Amplification.together(self.plan.blocks)
 
     @property
-    def central(self) -> CentralLoss:
+    def central(self) -> CentralMessage:
         """The central bound of the reports of a run."""
-        return central_loss(ShuffledReport.of(self.plan), self.records - self.tested, self.delta)
+        report = ShuffledReport.of(self.plan)
+        return CentralMessage.of(report, self.records - self.tested, self.delta)
 
     def described(self) -> dict[str, Any]:
         """Return the source of the records as JSON."""
@@ -132,8 +134,8 @@ class Trials:
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(described(self.design) if self.design is not None else {"design": None}),
             "gamma": finite(self.amplification.gamma),
-            "central_epsilon": finite(self.central.epsilon),
-            "delta": self.central.delta,
+            "central_epsilon": self.central.epsilon,
+            "delta": self.delta,
             "plan_digest": self.plan.digest,
         }
 

@@ -307,6 +307,8 @@ def test_every_view_states_the_same_central_bound(world: World, sampled: bool):
     plan = pm.plan(domain, {domain.names if sampled else "place": keys})
     reports = pm.randomize(table, plan, pm.Keys.for_experiments(1), record_id=table.index)
     assert reports.central_epsilon() == found["epsilon"]
+    known = reports.central_epsilon(known_set=True)
+    assert known == found["known_set" if sampled else "epsilon"]
 
     assert world.call("north", "publish", "--yes").code == 0
     assert world.rest("GET", "/v1/studies/asia/privacy")["central"] == found
@@ -317,12 +319,17 @@ def test_every_view_states_the_same_central_bound(world: World, sampled: bool):
     assert CentralMessage.model_validate(found).description in repr(disclosure)
     browser = Browser(SimpleNamespace(app=world.client.app))
     browser.sign_in(token)
-    page = browser.get("/pages/studies/asia/privacy").text
+    miner.study("asia").table(domain.names[0]).wait()
+    (model,) = miner.study("asia").models()["id"]
+    assert world.rest("GET", f"/v1/models/{model}")["central"] == found
+    pages = [browser.get(f"/pages/studies/asia{part}").text for part in ("", "/privacy")]
+    model_page = browser.get(f"/pages/models/{model}/page").text
     printed = world.call("north", "plan", "--report", str(home / "plan.html")).words
     report = (home / "plan.html").read_text()
     for name in ("epsilon", "known_set") if sampled else ("epsilon",):
         shown = rounded_up(found[name])
-        assert f"<dd>{shown}</dd>" in page
+        assert all(f"<dd>{shown}</dd>" in page for page in pages)
+        assert f"<b>ε = {shown}</b>" in model_page
         assert shown in printed
         assert shown in report
 

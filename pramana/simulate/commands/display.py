@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pramana.simulate.learners import spread_table
 from pramana_core.report.numbers import plural
 from pramana_core.report.report import Report, Section, Sentence
-from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from pramana.simulate.model_sharing_options import SimulationOptions
@@ -32,13 +31,12 @@ def report_of(outcome: Outcome) -> Report:
 
 
 def _randomization(trials: Trials) -> str:
-    local, central = trials.amplification.told, trials.central.epsilon
-    gamma = f"{local}, central epsilon {rounded_up(central)} about the whole record"
+    bounds = f"{trials.amplification.told} about the whole record, {trials.central.description}"
     if trials.design is None:
-        return gamma
+        return bounds
     study = trials.design.study_plan
     owners = "" if study is None else f" over {len(study.owners)} owners"
-    return f"design {trials.design.chosen.family}, {gamma}{owners}"
+    return f"design {trials.design.chosen.family}{owners}, {bounds}"
 
 
 _SHARED = {

@@ -118,13 +118,16 @@ class ShuffledReport:
         amplification: the local bound.
         variation: an upper bound on the total variation between the reports of any two records.
         set_variation: the same bound if the set of variables that the record reports is known.
-        set_weights: the probability of the rarest set, for each independent draw of a set.
+        set_weights: the probability of the rarest set, for each independent draw of a set; 0 if it
+            is unknown.
+        silent: the probability that a record reports no set, if the only report is of a set.
     """
 
     amplification: Amplification
     variation: float = 1.0
     set_variation: float = 1.0
     set_weights: tuple[float, ...] = ()
+    silent: float = 0.0
 
     @classmethod
     def of_gamma(cls, gamma: float) -> Self:
@@ -132,7 +135,7 @@ class ShuffledReport:
         return cls(Amplification.of_gamma(gamma))
 
     @classmethod
-    def of(cls, released: Transition | Plan, *, adaptive: bool = False) -> Self:
+    def of(cls, released: Transition | Plan, *, adaptive: bool = False) -> ShuffledReport:
         """Return a record's report by a channel, or by all randomized blocks of a plan.
 
         A plan with only public columns has no bound. For `adaptive` blocks, see `together`.
@@ -156,23 +159,29 @@ class ShuffledReport:
             math.fsum(weight * known[part] for _, weight, part in parts) / 2**32,
             max(known.values()),
             (min(weight for _, weight, _ in parts) / 2**32,),
+            released.silent / 2**32,
         )
 
     @classmethod
-    def together(cls, reports: Iterable[ShuffledReport], *, adaptive: bool = False) -> Self:
+    def together(
+        cls, reports: Iterable[ShuffledReport], *, adaptive: bool = False
+    ) -> ShuffledReport:
         """Return the joint report of independent draws for the same record.
 
         If the draws are `adaptive`, later channels may depend on earlier reports of all records.
         The bound then holds only for the worst report of the summed local loss, because every such
-        choice is a function of it.
+        choice is a function of it. Several adaptive draws of sets may depend on each other.
         """
         each = list(reports)
-        worst = adaptive and len(each) > 1
+        if len(each) == 1:
+            return each[0]
+        # A record without a set still discloses its other reports.
+        weights = tuple(min(w, r.silent or w) for r in each for w in r.set_weights)
         return cls(
             composed(report.amplification for report in each),
-            1.0 if worst else _together(report.variation for report in each),
-            1.0 if worst else _together(report.set_variation for report in each),
-            tuple(weight for report in each for weight in report.set_weights),
+            1.0 if adaptive else _together(report.variation for report in each),
+            1.0 if adaptive else _together(report.set_variation for report in each),
+            (0.0,) if adaptive and len(weights) > 1 else weights,
         )
 
     def central_delta(self, records: int, epsilon: float) -> float:
@@ -230,7 +239,8 @@ def known_set_loss(
         return None
     # One half of delta is for the reports, the other half for too few records of the set.
     for weight in report.set_weights:
-        records = records_in_set(records, weight, delta / 2 / len(report.set_weights))
+        share = delta / 2 / len(report.set_weights)
+        records = records_in_set(records, weight, share) if weight else 1
     known = ShuffledReport(report.amplification, report.set_variation)
     return CentralLoss(central_loss(known, records, delta / 2).epsilon, delta)
 

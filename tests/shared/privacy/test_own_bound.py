@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import pramana as pm
 from pramana_core.channels import (
@@ -184,6 +185,27 @@ def test_the_rarest_set_and_the_most_revealing_count():
     losses = [known_set_loss(one, 50_000) for one in (report, joint)]
     assert losses[0].epsilon < losses[1].epsilon
     assert known_set_loss(ShuffledReport.of(weak), 50_000) is None
+
+
+def test_a_record_without_a_set_hides_its_other_reports_among_few():
+    """1 of 200 records reports nothing of the sampled block."""
+    weak, other = Symmetric.from_gamma(2, 3.0), Symmetric.from_gamma(2, 9.0)
+    most = HALF - RESOLUTION // 400
+    sampled = block(Sampled((2, 2), (Choice((0,), most, weak), Choice((1,), most, weak))), "a", "b")
+    report = ShuffledReport.of(Plan((sampled, block(other, "c"))))
+    assert report.set_weights == pytest.approx((1 / 200,))
+    stated, n = known_set_loss(report, 10_000), 10_000
+    silent = binom(n - 1, 0.005).pmf(range(150))
+    below = (p * lower_central_delta(other, m + 1, stated.epsilon) for m, p in enumerate(silent))
+    assert sum(below) <= stated.delta
+
+
+def test_sets_of_later_draws_may_depend_on_each_other():
+    report = ShuffledReport.of(EITHER)
+    joint = ShuffledReport.together([report, report], adaptive=True)
+    assert known_set_loss(joint, 50_000).epsilon == pytest.approx(math.log(19**2), rel=1e-6)
+    apart = ShuffledReport.together([report, ShuffledReport.of(BINARY)], adaptive=True)
+    assert apart.set_weights == (0.5,)
 
 
 # Parts of one study plan -------------------------------------------------------------------------
