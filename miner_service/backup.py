@@ -161,7 +161,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
     with services.database.read() as session:
         empty = is_empty(session)
     # After an interrupted restore, the log is the backup's.
-    if not empty or (log.stat().st_size and file_sha256(log) != digests[AUDIT]):
+    if not empty or (log.stat().st_size and file_sha256(log) != digests.get(AUDIT)):
         raise _not_empty()
     for done, (name, digest) in enumerate(sorted(digests.items())):
         progress(done, len(digests))
@@ -185,9 +185,10 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
                     segments.put_data(file.release, scratch)
                 else:
                     segments.put_part(file.release, file.number, scratch)
-            scratch = segments.scratch_path()
-            _copy(folder / AUDIT, scratch)
-            settle(scratch, log)
+            if AUDIT in digests:  # a backup of an earlier version may have none
+                scratch = segments.scratch_path()
+                _copy(folder / AUDIT, scratch)
+                settle(scratch, log)
             services.audit.require_room()
             with services.database.write() as target:
                 if not is_empty(target):
@@ -202,7 +203,7 @@ def _read_list(folder: Path) -> tuple[str, dict[str, str]]:
     try:
         listing = json.loads((folder / LIST).read_bytes())
         form, made, files = listing["format"], str(listing["made"]), dict(listing["files"])
-        files[ROWS], files[AUDIT]
+        files[ROWS]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptionError(
             f"{folder} has no complete backup.",

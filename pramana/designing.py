@@ -140,7 +140,7 @@ class Design(CoreDesign):
                 "loss": "{:.3f}".format,
                 "error": "{:.1%}".format,
                 "kept": "{:.0%}".format,
-                "gamma": "{:.4g}".format,
+                "gamma": rounded_up,
                 "withheld": "{:.0%}".format,
             },
         )

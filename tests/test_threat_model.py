@@ -20,6 +20,7 @@ from pramana.setups import CHANNELS, DOMAIN, OWNERS
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.plausibility import RATE
 from pramana_core.privacy import Amplification
+from pramana_core.report.numbers import belief
 from pramana_core.wire.base import KEY_BYTES
 from tests.places import ROOT
 
@@ -86,7 +87,7 @@ def test_figures_of_the_demonstration():
     assert f"between {least.gamma:g} " in text
     assert f"and {most.gamma:g} (" in text
     for amplification in (least, most):
-        assert percent(amplification.grown(0.05)) in text
+        assert belief(amplification, 0.05) in text
     first, second, third = sorted(round(owner.gamma) for owner in owners)
     assert f"gammas {first}, {second} and {third}, and" in text
     assert f"{study.gamma:,.0f} (epsilon {study.epsilon:.2f})" in text

@@ -32,7 +32,7 @@ from miner_service.cli.operations import (
 from miner_service.cli.study import study_commands
 from miner_service.healthcheck import READY, require_healthy
 from miner_service.logs import LogFormat, configure
-from pramana_core.errors import Conflict, OptionError
+from pramana_core.errors import Conflict, OptionError, PramanaError
 from pramana_core.opening import require_tls_files
 from pramana_core.terminal import application, console, run, with_examples
 
@@ -328,8 +328,20 @@ def first_token(settings: Settings, file: Path | None) -> None:
         require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
             say("The admin token was issued at an earlier start; admin-token --rotate replaces it.")
+            _check_audit_log(services)
         else:
             _new_token(services, file)
+
+
+def _check_audit_log(services: Services) -> None:
+    """Warn of an audit log that is empty or cannot be written; note the start of an empty one."""
+    try:
+        if services.audit.path.stat().st_size == 0:
+            log.warning("the audit log is empty and begins now: look for earlier lines")
+            note(services, "begin_audit_log", None, 201)
+        services.audit.require_room()
+    except (PramanaError, OSError) as error:
+        log.warning("changes are refused, as the audit log cannot be written: %s", error)
 
 
 def _has_token(services: Services) -> bool:

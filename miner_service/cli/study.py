@@ -18,7 +18,6 @@ from miner_service.cli.opening import noted, on_store, require_study, say, say_n
 from miner_service.cli.study_plan import StudyName, study_plan_commands
 from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.terminal import console, print_json
-from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -357,6 +356,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    from pramana_core.ties import rounded_up
     from pramana_core.wire.base import holding
 
     study, privacy = seen.study, seen.privacy

@@ -11,7 +11,6 @@ from miner_service.cli.opening import noted, on_store, require_study, say, say_n
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
-from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     from miner_service.services import Services
@@ -95,6 +94,8 @@ def remove_plan(services: Services, name: StudyName) -> None:
 
 
 def _print_plan(view: StudyPlanView) -> None:
+    from pramana_core.ties import rounded_up
+
     record = view.record.to_amplification()
     silent = f"; {view.silent:.1%} of the records report nothing" if view.silent > _ROUNDING else ""
     lines = [

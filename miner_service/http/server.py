@@ -36,15 +36,12 @@ _OTHER_FILES = 512
 
 @contextmanager
 def exclusive(data_dir: Path) -> Iterator[None]:
-    """Lock a data directory for this process; the first process begins its audit log.
+    """Lock a data directory for this process, and begin a missing audit log.
 
     Raises Conflict if another process has the lock.
     """
     require_own_folder(data_dir)
-    lock = data_dir / "lock"
-    if not lock.exists():  # with a lock, a missing log was moved or deleted
-        create_private(data_dir / AUDIT)
-    with lock.open("a") as file:
+    with (data_dir / "lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -53,6 +50,7 @@ def exclusive(data_dir: Path) -> Iterator[None]:
                 where="data",
                 remedy="Stop that miner, or name another directory with --data.",
             ) from error
+        create_private(data_dir / AUDIT)
         yield
 
 

@@ -26,7 +26,7 @@ from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, StudyPlanNotFollowed, require_at_most
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_up
+from pramana_core.ties import rounded_down, rounded_up
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
 from pramana_core.wire.study_plans import StudyPlanMessage
 
@@ -151,7 +151,7 @@ def require_within(limit: float | None, plan: StudyPlan) -> None:
     if limit is not None and plan.amplification.epsilon > limit * SLACK:
         raise BudgetExceeded(
             f"The study plan costs epsilon {rounded_up(plan.amplification.epsilon)} per record; the"
-            f" study's budget per record is {limit:.4g}.",
+            f" study's budget per record is {rounded_down(limit)}.",
             where="record",
             remedy="Design a plan within the study's budget, or change the budget.",
         )

@@ -52,7 +52,7 @@ from pramana_core.privacy import (
     total_loss,
 )
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_up
+from pramana_core.ties import rounded_down, rounded_up
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     CentralMessage,
@@ -253,12 +253,16 @@ def require_budget_covers(session: Session, study: StudyRow) -> None:
             what, where = "The plan for single records", one.owner
             if isinstance(one, ReleaseRow):
                 what, where = f"Release {one.name}", one.id
+            larger = "a larger budget, or none"
+            if error.remedy == _ALIKE:
+                few = isinstance(one, ReleaseRow) and error.where == "records"
+                fewer = "fewer --records, or " if few else ""
+                larger = f"{fewer}a budget for a record instead of a central one"
             raise BudgetExceeded(
                 f"{what} of owner {one.owner} exceeds the budget of study {study.name}."
                 f" {error.message}",
                 where=where,
-                remedy="A release cannot be undone. Set a larger budget, or none (`miner-service"
-                " study budget`).",
+                remedy=f"A release cannot be undone. Set {larger} (`miner-service study budget`).",
             ) from None
         earlier = earlier.with_other(disclosures)
 
@@ -307,10 +311,11 @@ def _require_central(
 
 def _central_excess(why: str, where: str) -> BudgetExceeded:
     return BudgetExceeded(
-        f"The study's central budget does not allow this: {why}.",
-        where=where,
-        remedy="Release randomized columns of all records, or agree on a budget for a record.",
+        f"The study's central budget covers no such release: {why}.", where=where, remedy=_ALIKE
     )
+
+
+_ALIKE = "Release randomized columns of all records, or agree on a budget for a record."
 
 
 def _losses(
@@ -353,8 +358,8 @@ def _excess(
             return BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
                 f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
-                f" {limit:.4g}{why}; without this release, {max(limit - now.epsilon, 0.0):.4g} of"
-                " it is left.",
+                f" {rounded_down(limit)}{why}; without this release,"
+                f" {rounded_down(max(limit - now.epsilon, 0.0))} of it is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
                 " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",

@@ -324,10 +324,17 @@ def stated_groups(session: Session, study: str, variable: str) -> dict[str, Any]
 
     Raises OptionError: owners state different groups.
     """
-    rows = {owner: row.groups for owner, row in releases_in_use(session, study).items()}
-    stated = {owner: json.loads(groups) for owner, groups in rows.items() if groups is not None}
-    found = {owner: groups[variable] for owner, groups in stated.items() if variable in groups}
-    if len({json.dumps(groups, sort_keys=True) for groups in found.values()}) > 1:
+    # Imported here: the supervisor of jobs reads rows and needs no numerical library.
+    from pramana_core.marginals.levels import canonical, require_groups
+
+    found, forms = dict[str, dict[str, Any]](), set[object]()
+    for owner, row in releases_in_use(session, study).items():
+        groups = json.loads(row.groups or "{}").get(variable)
+        if groups is not None:
+            found[owner] = groups
+            categories = content_of(row).domain[variable].categories
+            forms.add(canonical(require_groups(groups, categories)))
+    if len(forms) > 1:
         raise OptionError(
             f"The owners {', '.join(found)} state different groups of the categories of"
             f" {variable!r}.",

@@ -12,7 +12,9 @@ from rich.table import Table
 
 from pramana_core.design import NOTE, Design, Option
 from pramana_core.privacy import DELTA, PRIOR, Amplification, ShuffledReport
+from pramana_core.report.numbers import belief, percent
 from pramana_core.study_plan import StudyPlan
+from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import CentralMessage
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
@@ -90,7 +92,7 @@ def _design_row(option: Option, made: Design, lengths: Sequence[int]) -> tuple[s
     errors = option.prediction.by_length
     return (
         ("* " if option is made.chosen else "  ") + option.family,
-        f"{option.gamma:.4g}",
+        rounded_up(option.gamma),
         option.estimator,
         f"{option.prediction.loss:.3f}",
         *(f">{100 * _HOPELESS:.0f}" if errors[k] > _HOPELESS else f"{100 * errors[k]:.3g}"
@@ -136,10 +138,9 @@ def recommendation(made: Design, learn: str, delta: float | None = None) -> str:
         f"Recommended: {chosen.family}. It learns {learned} from {made.problem.records:,} records."
         f" {shown} associations are detectable, and estimates keep {prediction.kept:.0%} of a "
         f"moderate association{typical}. Local bound: a report multiplies the odds of any "
-        "statement about a record"
-        f" by at most {bound.written_gamma} (gamma), so that a belief of {PRIOR:.0%} grows to at"
-        f" most {bound.grown(PRIOR):.1%}. Against readers who cannot attribute reports to people:"
-        f" {central_of(made, delta).description}."
+        f"statement about a record by at most {bound.written_gamma} (gamma), so that a belief of"
+        f" {percent(PRIOR)} grows to at most {belief(bound, PRIOR)}. Against readers who cannot"
+        f" attribute reports to people: {central_of(made, delta).description}."
     )
 
 

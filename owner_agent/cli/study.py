@@ -127,8 +127,6 @@ def join(
     follows = _plan(now)
     with now.miner() as miner:
         study = miner.study(now.site.miner.study)
-    if study.awaited:
-        now.say(f"Owners that have not joined yet: {', '.join(study.awaited)}.")
     for step in study.next:
         others = [owner for owner in step.owners if not follows or owner != now.site.owner]
         if others != step.owners:

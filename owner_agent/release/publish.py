@@ -45,6 +45,7 @@ from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.private_files import COMMON_MODE, require_absent, save
 from owner_agent.state.tokens import TokenStore
+from owner_agent.table.csv_format import add_first_line
 from owner_agent.table.encode import (
     FoundRows,
     TableEncoder,
@@ -112,7 +113,9 @@ def draw_table(
         with suppress(DuplicateRecordId):  # Reported below with all other problems.
             return DrawnTable(runs.merged(rows, partial(watch, "sorting")), encoder.one_secret())
     named = partial(pseudonyms, secrets, study)
-    raise_together(_id_problems(site, named, runs, missing, rows) + encoder.problems())
+    problems = _id_problems(site, named, runs, missing, rows) + encoder.problems()
+    add_first_line(problems, site.table, start)
+    raise_together(problems)
     raise table_changed()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -37,7 +38,7 @@ from pramana_core.privacy import (
     gamma_within_groups,
 )
 from pramana_core.progress import Progress, StagedProgress, unwatched
-from pramana_core.report.numbers import bound, count, percent
+from pramana_core.report.numbers import belief, bound, count, percent
 from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
 from pramana_core.wire.privacy import CentralMessage
 
@@ -131,7 +132,7 @@ def _summary(
         )
         facts += [
             Fact(bound(loss.epsilon), f"{epsilon} {loss.written_gamma})"),
-            Fact(percent(loss.grown(PRIOR)), f"{grows} whole record's report"),
+            Fact(belief(loss, PRIOR), f"{grows} whole record's report"),
         ]
     if central is not None and central.epsilon is not None:
         caption = (
@@ -198,7 +199,7 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         Column("epsilon", lambda row: bound(row["epsilon"]), brief=False),
         Column(
             alone,
-            lambda row: percent(row["rho_2"]),
+            lambda row: belief(Amplification.of_gamma(row["gamma"] or math.inf), PRIOR),
             high=lambda row: row["sensitive"] and row["rho_2"] >= HIGH,
         ),
         Column("best guess right\nbefore → after", _guess, brief=False),

@@ -20,6 +20,7 @@ from pramana_core.errors import KeyFileError, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.report.numbers import belief, bound, percent, plural
 from pramana_core.report.report import Column, Fact, Section, Sentence, Table
+from pramana_core.ties import rounded_down
 from pramana_core.wire.base import People, holding, meaning
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.privacy import (
@@ -107,10 +108,11 @@ class StudyForecast:
         now, then = self.forecast.before.budget, self.forecast.after.budget
         if now.max_epsilon_record is not None and then.left_for_record is not None:
             fits = self.forecast.refused is None
-            later = f", and {then.left_for_record:.4g} after this release" if fits else ""
+            later = f", and {rounded_down(then.left_for_record)} after this release" if fits else ""
+            limit = rounded_down(now.max_epsilon_record)
             yield (
-                f"The study's budget for a record is epsilon {now.max_epsilon_record:.4g}:"
-                f" {now.left_for_record or 0.0:.4g} of it remains{later}."
+                f"The study's budget for a record is epsilon {limit}:"
+                f" {rounded_down(now.left_for_record or 0.0)} of it remains{later}."
             )
         if now.max_central_epsilon is not None:
             yield (

@@ -15,6 +15,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
+from pramana_core.report.numbers import belief, percent
 from pramana_core.study_plan import StudyPlan
 from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import AmplificationMessage
@@ -142,7 +143,7 @@ def study_sentences(adopted: AdoptedPlan) -> Iterator[str]:
     yield (
         f"The study plan {plan.digest} bounds the privacy loss of a record by the reports of"
         f" {len(names)} owners together ({', '.join(names)}): epsilon {rounded_up(whole.epsilon)}"
-        f" (gamma {whole.written_gamma}); {PRIOR:.0%} grows to {whole.grown(PRIOR):.1%} at most."
+        f" (gamma {whole.written_gamma}); {percent(PRIOR)} grows to {belief(whole, PRIOR)} at most."
         f" The reports of {owner} alone contribute at most epsilon {rounded_up(own.epsilon)}."
     )
     shares = plan.reported(owner)

@@ -94,22 +94,17 @@ class ProposedVariable:
         """Return the variable with a public list in place of the list from the table. Raises
         OptionError.
         """
-        if kind == "cuts":
-            cuts = tuple(map(number_of, given))
-            if not all(a < b for a, b in itertools.pairwise((-math.inf, *cuts, math.inf))):
-                raise OptionError(
-                    f"The cuts of {self.name!r} must be numbers in ascending order.", where="cuts"
-                )
-            return replace(self, categories=(), cuts=cuts, rare=(), public=True)
-        categories = tuple(dict.fromkeys(str(category).strip() for category in given))
-        if "" in categories or len(categories) < 2:
-            raise OptionError(
-                f"The categories of {self.name!r} must be two or more different texts.",
-                where="categories",
-            )
-        if self.missing is not None and self.missing not in categories:
+        cuts = tuple(map(number_of, given)) if kind == "cuts" else ()
+        categories = () if cuts else tuple(dict.fromkeys(one.strip() for one in given))
+        right, wanted = "" not in categories and len(categories) > 1, "two or more different texts"
+        if cuts:
+            right = all(a < b for a, b in itertools.pairwise((-math.inf, *cuts, math.inf)))
+            wanted = "numbers in ascending order"
+        elif self.missing is not None and self.missing not in categories:
             categories += (self.missing,)
-        return replace(self, categories=categories, cuts=(), rare=(), public=True)
+        if not right:
+            raise OptionError(f"The {kind} of {self.name!r} must be {wanted}.", where=kind)
+        return replace(self, categories=categories, cuts=cuts, rare=(), public=True)
 
 
 @dataclass(frozen=True)

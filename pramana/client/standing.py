@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from pramana_core.report.numbers import belief, percent
+from pramana_core.ties import rounded_down
 from pramana_core.wire.privacy import AmplificationMessage, StudyPrivacy
 from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Alignment as AlignmentMessage
@@ -141,9 +143,10 @@ class Disclosure(StudyPrivacy):
         )
 
     def __repr__(self) -> str:
+        loss = self.record.determined.to_amplification()
         words = [
-            f"whole record: {self.record.determined.to_amplification().told}",
-            f"a belief of {self.prior:.0%} can grow to {self.grows_to:.4g}",
+            f"whole record: {loss.told}",
+            f"a belief of {percent(self.prior)} can grow to {belief(loss, self.prior)}",
         ]
         if self.central is not None and self.central.epsilon is not None:
             words.append(self.central.description)
@@ -154,7 +157,9 @@ class Disclosure(StudyPrivacy):
                 " is wrong"
             )
         if self.budget.left_for_record is not None:
-            words.append(f"epsilon {self.budget.left_for_record:.4g} of the budget is left")
+            words.append(
+                f"epsilon {rounded_down(self.budget.left_for_record)} of the budget is left"
+            )
         if self.changed:
             most = max(one.records for one in self.changed)
             words.append(f"{most:,} records changed in value")

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pramana_core.errors import LimitExceeded, NotReady
+from pramana_core.errors import LimitExceeded, NotReady, StorageFull
 from pramana_core.full_disks import no_room, storing
 
 AUDIT = "audit.jsonl"
@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.02
 class AuditLog:
     """An existing audit log at `path`; `durable` syncs every line to disk.
 
-    A missing log is an error, not begun again: its file may have been moved or deleted.
+    A missing log is an error: its file was moved or deleted after the start of the service.
     """
 
     path: Path
@@ -65,8 +65,15 @@ class AuditLog:
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
             raise LimitExceeded(f"An audit entry has over {LONGEST} bytes; shorten its texts.")
-        with self._locked() as descriptor:
-            self._append(descriptor, line)
+        try:
+            with self._locked() as descriptor:
+                self._append(descriptor, line)
+        except (StorageFull, NotReady) as error:
+            raise type(error)(
+                "An action that is not in the audit log may have been made.",
+                where=error.where,
+                remedy=error.remedy,
+            ) from error
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -101,7 +108,7 @@ class AuditLog:
                 " made.",
                 where=_WHAT,
                 remedy="Check the file audit.jsonl, its folder and its disk. If the file was moved,"
-                " put it back, or create an empty file with mode 600.",
+                " put it back. If it is lost, restart the service, which begins a new log.",
             ) from None
 
     def _append(self, descriptor: int, line: bytes) -> None:

@@ -8,7 +8,7 @@ order (the simpler first, then by name) and document it.
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Final
 
 import numpy as np
@@ -130,5 +130,16 @@ def rounded_up(bound: float) -> str:
     An excess of less than 1e-7 of the bound is dropped: the multiples of 2^-32 that make a gamma of
     36 can give 36.0000002.
     """
-    up = Context(4, ROUND_CEILING).create_decimal(bound * (1 - _GRID_ERROR))
-    return f"{float(up):.4g}"
+    return _four_digits(bound * (1 - _GRID_ERROR), ROUND_CEILING)
+
+
+def rounded_down(remainder: float) -> str:
+    """Return what is left of a budget as text, rounded down to four significant digits.
+
+    A deficit of less than `TIE` of the remainder is dropped; budgets allow as much.
+    """
+    return _four_digits(remainder * (1 + TIE), ROUND_FLOOR)
+
+
+def _four_digits(value: float, direction: str) -> str:
+    return f"{float(Context(4, direction).create_decimal(value)):.4g}"

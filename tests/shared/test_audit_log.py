@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -15,6 +17,7 @@ from pramana_core.audit import AUDIT, LONGEST, AuditLog
 from pramana_core.errors import LimitExceeded, NotReady, StorageFull
 from pramana_core.opening import create_private
 from tests.full_disk import files_no_longer_than
+from tests.places import ROOT
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 
@@ -74,6 +77,26 @@ def test_a_log_that_another_process_keeps_locked_stops_changes_for_a_limited_tim
     log.require_room()
     log.write({"action": "seal_release"})
     assert actions(log) == ["create_study", "seal_release"]
+
+
+def test_the_commands_for_a_new_log_lose_no_line(log):
+    (line,) = re.findall("(?m)^ {4}(install .*)$", (ROOT / "docs/operations.md").read_text())
+    for number, command in enumerate(line.split(" && ")):
+        with log.room():
+            subprocess.run(shlex.split(command), cwd=log.path.parent, check=True)
+            log.write({"action": f"change-{number}"})
+    earlier = AuditLog(log.path.with_name("audit-2026.jsonl"), log.clock)
+    assert actions(earlier) + actions(log) == ["create_study", "change-0", "change-1", "change-2"]
+    assert log.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_log_that_vanishes_during_a_change_is_not_said_to_have_stopped_it(log):
+    log.path.unlink()
+    with pytest.raises(NotReady) as raised:
+        log.write({"action": "seal_release"})
+    assert "no change is made" not in str(raised.value)
+    with pytest.raises(NotReady, match="no change is made"):
+        log.require_room()
 
 
 WRITER = """

@@ -16,6 +16,7 @@ from pramana_core.ties import (
     first_smallest,
     levels,
     reaches,
+    rounded_down,
     rounded_up,
 )
 
@@ -125,3 +126,13 @@ def test_a_bound_is_written_with_no_smaller_number(bound: float, text: str):
     """Probabilities are multiples of 2^-32, but gamma 19 stays 19."""
     assert rounded_up(bound) == text
     assert float(text) >= bound * (1 - 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("remainder", "text"),
+    [(1.23880, "1.238"), (3 - 2.9, "0.1"), (0.3 - 0.1, "0.2"), (12_349.0, "1.234e+04"), (0.0, "0")],
+)
+def test_a_remainder_is_written_with_no_larger_number(remainder: float, text: str):
+    """0.3 - 0.1 is below 0.2 in floating point, but a budget allows 0.2."""
+    assert rounded_down(remainder) == text
+    assert float(text) <= remainder * (1 + TIE)

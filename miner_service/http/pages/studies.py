@@ -20,6 +20,7 @@ from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.pages.words import named
+from pramana_core.report.numbers import belief
 from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import StudyPrivacy
 from pramana_core.wire.release_kinds import RANDOMIZED
@@ -75,6 +76,7 @@ def show_study(
         single=single,
         spent=Spent.of(privacy, caller, _COLUMNS, blocks_of(services, study)),
         sums=sum_words(privacy),
+        grows=belief(privacy.record.determined.to_amplification(), privacy.prior),
         alignment=alignment,
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,

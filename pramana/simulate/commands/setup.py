@@ -161,7 +161,7 @@ class Setup:
         from pramana.simulate.study import Trials
         from pramana_core.design import gamma_of_central, require_gamma
         from pramana_core.privacy import DELTA
-        from pramana_core.ties import exceeds
+        from pramana_core.ties import exceeds, rounded_up
 
         self._require_randomization()
         source = self.source()
@@ -194,9 +194,9 @@ class Setup:
         kept = found.chosen.prediction.kept
         if self.central_epsilon is not None and exceeds(HALF, kept):
             raise EstimationError(
-                f"{reported:,} records are too few for this central epsilon: at gamma {gamma:.4g},"
-                f" only {kept:.0%} of a moderate association would remain in the tables, and noise"
-                " would replace the rest.",
+                f"{reported:,} records are too few for this central epsilon: at gamma"
+                f" {rounded_up(gamma)}, only {kept:.0%} of a moderate association would remain in"
+                " the tables, and noise would replace the rest.",
                 where="--central-epsilon",
                 remedy="Use more records or a larger --central-epsilon; with --gamma alone the"
                 " simulation runs.",

@@ -114,6 +114,13 @@ def require_groups(groups: Mapping[str, Any], categories: Sequence[str]) -> Grou
     return found
 
 
+def canonical(groups: Groups | Sequence[str]) -> frozenset[object]:
+    """Return nested groups in a form that does not depend on the order of groups and categories."""
+    if isinstance(groups, Mapping):
+        return frozenset((label, canonical(inside)) for label, inside in groups.items())
+    return frozenset(groups)
+
+
 def _nested(groups: Mapping[str, Any], known: Collection[str]) -> Groups:
     """Return the groups in nested form: each name of a group in a list becomes that group."""
     inner = {label: _inner(members, groups, known) for label, members in groups.items()}

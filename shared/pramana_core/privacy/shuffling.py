@@ -245,11 +245,7 @@ def known_set_loss(
     return CentralLoss(central_loss(known, records, delta / 2).epsilon, delta)
 
 
-def largest_gamma(
-    records: int,
-    central: CentralLoss,
-    report: Callable[[float], ShuffledReport] = ShuffledReport.of_gamma,
-) -> float:
+def largest_gamma(records: int, central: CentralLoss) -> float:
     """Return the largest local gamma, up to `GAMMA_LIMIT`, that satisfies a central bound.
 
     It is at least e^epsilon, because that gamma needs no shuffling.
@@ -257,7 +253,6 @@ def largest_gamma(
     Args:
         records: the number of records, or the size of the smallest group.
         central: the central bound to satisfy.
-        report: returns a record's report for a mechanism of a local gamma.
 
     Raises:
         OptionError: `records` is below 1, or the bound's epsilon or delta is not positive.
@@ -273,7 +268,7 @@ def largest_gamma(
         return max(1.0, GAMMA_LIMIT / math.exp(inverse))  # rounding can give less than 1
 
     def delta(inverse: float) -> float:
-        return report(gamma(inverse)).central_delta(records, central.epsilon)
+        return ShuffledReport.of_gamma(gamma(inverse)).central_delta(records, central.epsilon)
 
     if delta(0.0) <= central.delta:
         return GAMMA_LIMIT

@@ -58,9 +58,10 @@ def measured(value: float, error: float | None) -> str:
 
 
 def belief(amplification: Amplification, prior: float) -> str:
-    """Return the largest posterior for a prior; only certainty is written as 100 %."""
+    """Return the largest posterior in percent, rounded up; only certainty is written as 100 %."""
     posterior = amplification.grown(prior)
-    return percent(posterior if math.isinf(amplification.epsilon) else min(posterior, 0.9999))
+    certain = math.isinf(amplification.epsilon)
+    return f"{rounded_up(100 * posterior)} %" if certain or posterior <= 0.9999 else ">99.99 %"
 
 
 def plural(count: int, one: str, many: str = "") -> str:

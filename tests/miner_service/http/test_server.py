@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import stat
 from contextlib import closing
+from pathlib import Path
 
 import httpx
 import pytest
@@ -157,17 +158,38 @@ def test_a_port_in_use_is_said(tmp_path):
 
 
 def test_a_data_directory_has_one_miner(tmp_path):
-    with exclusive(tmp_path), pytest.raises(Conflict), exclusive(tmp_path):
-        pass
+    with exclusive(tmp_path):
+        (tmp_path / AUDIT).unlink()
+        with pytest.raises(Conflict), exclusive(tmp_path):
+            pass
+        assert not (tmp_path / AUDIT).exists(), "a log that vanishes while a miner runs is missed"
     with exclusive(tmp_path):
         pass
 
 
-def test_only_the_first_start_begins_an_audit_log(tmp_path):
-    with exclusive(tmp_path / "data"):
-        (log := tmp_path / "data" / AUDIT).unlink()
-    with exclusive(tmp_path / "data"):
-        assert not log.exists()
+def started(data: Path) -> list[str]:
+    """Start a miner on its data up to the first request; return the actions in its audit log."""
+    with exclusive(data):
+        first_token(Settings(data), None)
+    lines = (data / AUDIT).read_text().splitlines() if (data / AUDIT).is_file() else []
+    return [json.loads(line)["action"] for line in lines]
+
+
+def test_a_lost_audit_log_begins_anew_at_a_start_that_says_so(tmp_path, caplog):
+    (tmp_path / "lock").touch()  # an earlier release failed to start
+    assert started(tmp_path) == started(tmp_path) == ["issue_admin_token"]
+    assert caplog.records == []
+    (tmp_path / AUDIT).unlink()
+    assert started(tmp_path) == started(tmp_path) == ["begin_audit_log"]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_an_audit_log_that_cannot_be_written_is_a_warning_at_the_start(tmp_path, caplog):
+    started(tmp_path)
+    (tmp_path / AUDIT).unlink()
+    (tmp_path / AUDIT).mkdir()
+    assert started(tmp_path) == []
+    assert "WARNING" in [record.levelname for record in caplog.records]
 
 
 def test_the_admin_token_is_shown_once(tmp_path):

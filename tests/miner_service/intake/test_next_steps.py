@@ -88,6 +88,7 @@ def test_a_study_of_the_same_people_from_its_opening_to_its_first_job(miner, ste
     assert steps() == ([INVITE], [])
     accept_north, accept_south = (invited(miner, owner) for owner in ("north", "south"))
     assert steps() == ([join_by("north", "south"), DESIGN, SET], ["north", "south"])
+    assert "owner-agent init TABLE --invitation" in " ".join(printed(miner, "show", "s").split())
     north = accept_north()
     assert steps(north) == steps() == ([join_by("south"), DESIGN, SET], ["south"])
     south = accept_south()

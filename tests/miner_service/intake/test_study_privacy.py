@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pramana_core.errors import BudgetExceeded
 from pramana_core.plan import Block, Plan
 from pramana_core.ties import rounded_up
 from pramana_core.wire.channels import PlanMessage
+from tests.miner_service.http.pages.browsers import Browser
 
 
 def block(name, gamma):
@@ -167,6 +169,22 @@ def test_a_release_over_the_budget_is_refused_before_any_part_of_it(
     fits = release(plan(c=math.exp(0.92)))
     path = south.publish("asia", fits)
     assert south.announce("asia", fits) == path
+
+
+def test_the_remainder_can_be_released_as_it_is_written(miner, release, assert_problem):
+    """ln 43 of 5 leaves 1.23880: written as 1.239, a release of this epsilon would be refused."""
+    analyst = miner.study("asia", max_epsilon_record=5.0, max_epsilon_column=5.0)
+    north = miner.owner("asia", "north")
+    north.publish("asia", release(plan(ill=43)))
+    browser = Browser(miner)
+    browser.sign_in(analyst.token)
+    over = release(plan(tall=math.exp(1.239)), name="r2")
+    answer = north("POST", "/v1/studies/asia/releases", json=over.body)
+    assert " 1.238 " in assert_problem(answer, 409, "budget-exceeded").detail
+    page = browser.get("/pages/studies/asia").text
+    assert ">69.36 %<" in page, "a belief of 5 % grows to 0.693548"
+    assert len(re.findall(r">1\.238<", page)) == 3, "of the record twice, of the column once"
+    north.publish("asia", release(plan(tall=math.exp(1.238)), name="r2"))
 
 
 CENTRAL = {"max_central_epsilon": 0.5, "central_records": 2000}
@@ -353,22 +371,27 @@ def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem,
     assert (miner.data / "audit.jsonl").read_text().count('"action": "change_budget"') == 4
 
 
+LARGER = "a larger budget, or none"
+RECORD = "a budget for a record instead of a central one"
+FEWER = f"fewer --records, or {RECORD}"
 CENTRAL_OPTIONS = ("--central-epsilon", "5", "--records", "20")
 
 
 @pytest.mark.parametrize(
-    ("last", "words", "first", "number"),
+    ("last", "words", "first", "number", "remedy"),
     [
-        (4, ("--max-epsilon-record", "2"), "r2", "2.773"),
-        (4, ("--max-epsilon-column", "1"), "r1", "1.387"),
-        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.387"),
-        (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20"),
-        (None, CENTRAL_OPTIONS, "r2", "'b'"),
-        (4, CENTRAL_OPTIONS, None, ""),
-        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3863"), None, ""),
+        (4, ("--max-epsilon-record", "2"), "r2", "2.773", LARGER),
+        (4, ("--max-epsilon-column", "1"), "r1", "1.387", LARGER),
+        (4, ("--central-epsilon", "0.001", "--records", "20"), "r1", "1.387", LARGER),
+        (4, ("--central-epsilon", "5", "--records", "21"), "r1", "20", FEWER),
+        (None, CENTRAL_OPTIONS, "r2", "'b'", RECORD),
+        (4, CENTRAL_OPTIONS, None, "", ""),
+        (4, ("--max-epsilon-record", "2.7726", "--max-epsilon-column", "1.3863"), None, "", ""),
     ],
 )
-def test_a_budget_must_cover_what_was_released(miner, release, change, last, words, first, number):
+def test_a_budget_must_cover_what_was_released(
+    miner, release, change, last, words, first, number, remedy
+):
     """The refusal names the first release that exceeds the budget, and nothing changes."""
     miner.study("asia")
     paths = {
@@ -385,6 +408,7 @@ def test_a_budget_must_cover_what_was_released(miner, release, change, last, wor
     owner = {"r1": "north", "r2": "south"}[first]
     for part in (f"Release {first} of owner {owner}", number):
         assert part in done.exception.message
+    assert f"Set {remedy} (" in done.exception.remedy
     assert miner.snapshot() == before
     assert "change_budget" not in (miner.data / "audit.jsonl").read_text()
 

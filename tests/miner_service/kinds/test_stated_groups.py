@@ -59,12 +59,16 @@ def test_a_release_sealed_before_groups_were_stated_is_announced_again(miner, ma
     assert analyst.learn("s", TABLE)["levels"] == []
 
 
-@pytest.mark.parametrize("second", [None, STATED, {"all": list(PLACES)}])
+TURNED = {"south": {"hills": ["E -> F"], "coast": ["C, D"]}, "north": ["B", "A"]}
+FLAT = {"hills": ["E -> F"], "coast": ["C, D"], "south": ["coast", "hills"], "north": ["A", "B"]}
+
+
+@pytest.mark.parametrize("second", [None, STATED, TURNED, FLAT, {"all": list(PLACES)}])
 def test_owners_of_one_column_must_state_the_same_groups(miner, made, assert_problem, second):
     analyst = miner.study("s", people="different")
     miner.owner("s", "north").publish("s", made(STATED))
     miner.owner("s", "south").publish("s", made(second, range(20, 40)))
-    if second in (None, STATED):
+    if second in (None, STATED, TURNED, FLAT):
         assert analyst.learn("s", TABLE)["spec"]["groups"] == STATED
         return
     answer = analyst("POST", "/v1/studies/s/jobs", json={"spec": TABLE})

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from miner_service.backup import LIST, back_up
 from miner_service.checking import delete_study
 from miner_service.cli.main import app
-from miner_service.http.server import exclusive
 from miner_service.store.schema import Base, PartRow, ReleaseRow
 from miner_service.store.sqlite import FILE, SqliteStore
 from miner_service.store.tables import OF_NO_STUDY, is_empty, of_study
@@ -182,18 +181,29 @@ def test_a_damaged_or_unfinished_backup_is_refused_and_changes_nothing(
     assert refused("backup", backup, "--data", filled.data).code == "option-invalid"
 
 
+def test_a_backup_without_an_audit_log_is_restored_and_a_log_begins(filled, tmp_path):
+    backup, place = tmp_path / "backup", tmp_path / "other"
+    ran("backup", backup, "--data", filled.data)
+    (backup / AUDIT).unlink()
+    listing = json.loads((backup / LIST).read_text())
+    del listing["files"][AUDIT]
+    (backup / LIST).write_text(json.dumps(listing))
+    ran("restore", backup, "--data", place)
+    (line,) = (place / AUDIT).read_text().splitlines()
+    assert json.loads(line)["action"] == "restore"
+
+
 def test_a_restore_that_cannot_be_noted_is_refused_before_it_is_made(filled, tmp_path):
     ran("backup", tmp_path / "backup", "--data", filled.data)
     place = tmp_path / "other"
-    with exclusive(place):
-        (place / AUDIT).unlink()
+    (place / AUDIT).mkdir(parents=True, mode=0o700)
     assert refused("restore", tmp_path / "backup", "--data", place).where == "the audit log"
     assert not (place / "columns").exists()
     database = SqliteStore(place / FILE)
     with database.read() as session:
         assert is_empty(session)
     database.close()
-    (place / AUDIT).touch(0o600)
+    (place / AUDIT).rmdir()
     ran("restore", tmp_path / "backup", "--data", place)
 
 

@@ -134,9 +134,10 @@ def test_a_linkage_secret_is_made_only_where_owners_share_none(newcomer, join, p
 def test_it_says_who_is_awaited_and_whose_step_is_next(newcomer, join, command):
     newcomer.miner.study_plan = None
     step = {"what": "design the plan", "command": "owner-agent design PART..."}
-    newcomer.miner.standing = {
-        "awaited": ["clinic-south", "lab"], "next": [{"who": "operator or custodian", **step}]
-    }  # fmt: skip
+    awaited = ["clinic-south", "lab"]
+    others = {"who": "custodian", "owners": awaited, "what": "join"}
+    steps = [others, {"who": "operator or custodian", **step}]
+    newcomer.miner.standing = {"awaited": awaited, "next": steps}
     for said in (join("--linkage", str(newcomer.linkage)), command("join")):
         assert said.exit_code == 0, said.err
         assert "clinic-south, lab" in said.out

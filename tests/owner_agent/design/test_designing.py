@@ -210,6 +210,13 @@ def test_a_central_epsilon_allows_the_largest_gamma_that_keeps_it(bench, command
         assert command(*words, *more).exit_code == 2
 
 
+def test_printed_bounds_of_a_design_are_rounded_up(command):
+    shown = " ".join(command("design", "--gamma", "19.032", "--records", "20000").out.split())
+    assert "at most 19.04 (gamma), so that a belief of 5 % grows to at most 50.05 %" in shown
+    chosen = shown[shown.index("* ") :].split()
+    assert chosen[2] == "19.04"
+
+
 def test_a_design_that_is_of_no_use_says_so_at_once(command):
     words = ("design", "--gamma", "2", "--records", "40")
     shown = " ".join(command(*words).out.split())

@@ -29,7 +29,8 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError, UnprotectedVariable
 from pramana_core.plan import Block, Plan
-from pramana_core.report.numbers import bound, percent
+from pramana_core.privacy import PRIOR, Amplification
+from pramana_core.report.numbers import belief, bound, percent
 from pramana_core.report.page import html
 from pramana_core.report.terminal import print_report
 
@@ -241,7 +242,7 @@ def test_a_report_of_every_scheme_loads_nothing_and_its_tables_fit():
     rows = made.as_dict()["variables"]
     assert len(rows) > 20
     for row in rows:
-        assert percent(row["rho_2"]) in said
+        assert belief(Amplification.of_gamma(row["gamma"] or math.inf), PRIOR) in said
         assert row["half_width"] is None or percent(row["half_width"]) in said
         assert bound(row["gamma"]) in text
     assert made.as_dict()["plan_digest"] in text

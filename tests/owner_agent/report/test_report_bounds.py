@@ -7,10 +7,18 @@ import numpy as np
 import pytest
 
 from owner_agent.report.plan import report, warnings
+from owner_agent.report.study import StudyForecast
 from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
+from pramana_core.privacy import NOTHING, Extremes
+from pramana_core.wire.privacy import (
+    ExtremesMessage,
+    PrivacyBudget,
+    PrivacyForecast,
+    StudyPrivacy,
+)
 
 
 def block(names, sizes, channel):
@@ -34,6 +42,22 @@ def plan_of(*blocks, sensitive=None):
     return PlannedSite(variables, made, names, {name: name for name in variables})
 
 
+def test_the_rest_of_a_studys_budget_is_rounded_down():
+    nothing = ExtremesMessage.of(Extremes(NOTHING, NOTHING))
+    before = StudyPrivacy(
+        study="asia", prior=0.05, columns=[], owners=[], record=nothing, different_people=False,
+        budget=PrivacyBudget(
+            max_epsilon_record=5.0, max_epsilon_column=None, left_for_record=5 - math.log(43)
+        ),
+    )  # fmt: skip
+    budget = before.budget.model_copy(update={"left_for_record": 1 - math.log(2)})
+    after = before.model_copy(update={"budget": budget})
+    forecast = PrivacyForecast(before=before, after=after, refused=None)
+    words = str(StudyForecast("north", forecast).section())
+    assert "1.238 of it remains" in words
+    assert "0.3068 after this" in words
+
+
 # Several blocks ----------------------------------------------------------------------------------
 
 
@@ -50,7 +74,7 @@ def test_beliefs_across_blocks_are_bounded_by_all_blocks_together():
     assert together == pytest.approx(0.568, abs=5e-4)
     # The negative control: a block's own bound does not hold for such beliefs.
     assert made.numbers["variables"][0]["rho_2"] < 0.21 < posterior[0].max()
-    assert "56.8 %" in {fact.figure for fact in made.sections[0].facts}
+    assert "56.82 %" in {fact.figure for fact in made.sections[0].facts}
 
 
 @pytest.mark.parametrize(("gamma", "expected"), [(18.0, 0), (20.0, 1)])

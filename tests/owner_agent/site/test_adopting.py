@@ -141,7 +141,7 @@ def test_what_a_plan_says_of_an_owner():
     assert south["record"] == told["record"]
     assert south["own"]["gamma"] == pytest.approx(3, rel=1e-6)
     text = " ".join(study_sentences(AdoptedPlan(PLAN, "clinic-north")))
-    assert "epsilon 2.198 (gamma 9); 5% grows to 32.1% at most" in text
+    assert "epsilon 2.198 (gamma 9); 5 % grows to 32.15 % at most" in text
     assert "smoker for 25.0%, age for 50.0% of the records." in text
 
 

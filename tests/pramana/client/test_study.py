@@ -9,6 +9,8 @@ import pytest
 
 import pramana as pm
 from pramana_core.plan import Plan
+from pramana_core.privacy import Amplification
+from pramana_core.report.numbers import belief
 from pramana_core.ties import rounded_up
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 from pramana_core.wire.privacy import ChangedReports
@@ -39,6 +41,12 @@ def test_a_disclosure_has_two_bounds(world):
     assert told.central.records == 2201
     assert told.central.epsilon <= told.epsilon
     assert f"{rounded_up(told.central.epsilon)}" in repr(told).split("central")[1]
+
+
+def test_the_rest_of_a_budget_is_rounded_down(world):
+    told = world.study().disclosure()
+    budget = told.budget.model_copy(update={"left_for_record": 5 - math.log(43)})
+    assert "epsilon 1.238 of" in repr(told.model_copy(update={"budget": budget}))
 
 
 def test_records_reported_differently_by_the_same_draws_are_shown(world):
@@ -104,5 +112,5 @@ def test_what_a_study_told_is_what_its_owners_reports_tell_together(world, toget
     assert owners["epsilon"].sum() == pytest.approx(told.epsilon)
     columns = frame[frame["of"] == "column"].set_index("variable")
     assert columns.loc["sex", "epsilon"] == pytest.approx(math.log(9), rel=1e-6)
-    assert "a belief of 5% can grow to" in repr(told)
+    assert f"a belief of 5 % can grow to {belief(Amplification(told.epsilon), 0.05)};" in repr(told)
     assert told.warnings

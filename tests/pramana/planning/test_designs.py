@@ -31,6 +31,13 @@ def test_a_design_is_that_of_the_command(made: pm.Design):
     assert made.as_dict() == found.as_dict()
 
 
+def test_its_bound_is_rounded_up_in_the_title_and_in_each_row():
+    title, *rows = repr(pm.design(DOMAIN, 20_000, gamma=3.6693)).splitlines()
+    assert "gamma 3.67 " in title
+    chosen = next(row for row in rows if row.startswith("*"))
+    assert " 3.67 " in chosen
+
+
 def test_its_bound_may_be_said_in_three_ways(made: pm.Design):
     how: dict[str, Any] = {"learn": "classifier", "target": "survived"}
     assert pm.design(DOMAIN, 2201, epsilon=math.log(19), **how).gamma == pytest.approx(19, rel=1e-6)

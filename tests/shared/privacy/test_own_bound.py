@@ -272,7 +272,7 @@ def test_the_lower_bound_of_one_category_that_is_rarely_kept(gamma: float):
         assert exact <= ShuffledReport.of(channel).central_delta(n, epsilon) + 1e-12
 
 
-def test_wide_plans_take_moments():
+def test_a_set_of_many_hides_among_the_records_of_other_sets():
     domain = pm.Domain.of(**{f"v{i}": "abcd" for i in range(300)})
     pairs = {domain.names: {"kind": "sampled", "size": 2, "gamma": 19}}
     report = ShuffledReport.of(pm.plan(domain, pairs))

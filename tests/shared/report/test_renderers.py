@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from pramana_core.privacy import Amplification
+from pramana_core.privacy import NOTHING, Amplification
 from pramana_core.report.numbers import belief, bound, count, measured, number, percent
 from pramana_core.report.page import html
 from pramana_core.report.report import Column, Fact, Picture, Report, Section, Sentence, Table
@@ -139,6 +139,12 @@ def test_what_is_not_brief_is_on_the_page_alone():
     assert text.count("  l\n") == MOST_LINES
 
 
+def test_the_largest_belief_is_rounded_up():
+    assert belief(Amplification.of_gamma(19.0), 0.05) == "50 %"
+    assert belief(Amplification.of_gamma(19.03), 0.05) == "50.04 %"
+    assert belief(NOTHING, 0.05) == "5 %"
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_tables_are_never_wider_than_the_terminal_and_cut_no_number(width):
     rows = [row("a_very_long_name_" * 6, 123456.0), row("患者" * 40, float("inf"))]
@@ -169,5 +175,6 @@ def test_a_measure_is_written_to_the_second_digit_of_its_error():
 
 
 def test_only_a_proof_is_written_as_certainty():
-    assert belief(Amplification(50.0), 0.05) == "99.99 %"
+    for epsilon in (12.2, 50.0):
+        assert belief(Amplification(epsilon), 0.05) == ">99.99 %"
     assert belief(Amplification(float("inf")), 0.05) == "100 %"
