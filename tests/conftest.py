@@ -33,7 +33,7 @@ def _takes_folders() -> bool:
 if _takes_folders():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
-settings.register_profile("fixed", derandomize=True)
+settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
 
 AssertDistribution = Callable[..., None]

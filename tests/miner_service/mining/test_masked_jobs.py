@@ -98,7 +98,7 @@ def test_other_jobs_do_not_see_masked_releases(miner, release_a, assert_problem)
     )
     owner.publish("asia", release_a)
     refused = analyst("POST", JOBS, json=table)
-    assert_problem(refused, 409, "variables-missing", "['A', 'B']")
+    assert_problem(refused, 409, "variables-missing", " A, B.")
     counted = analyst("POST", JOBS, json={"spec": {**table["spec"], "variables": ["A"]}})
     job = analyst.wait(counted.headers["location"])
     assert analyst.get(f"/v1/models/{job['model']}")["records"] == 100
@@ -127,7 +127,7 @@ def test_other_jobs_do_not_see_masked_releases(miner, release_a, assert_problem)
             {"columns": [INCOME]},
             {"features": ["wealth"]},
             "variables-missing",
-            "['age', 'debt', 'income', 'sex']",
+            " age, debt, income, sex.",
         ),
         ({"columns": [INCOME]}, {"target": "wealth"}, "variables-missing", "wealth"),
     ],

@@ -63,7 +63,7 @@ def test_a_private_tree_has_its_epsilon_and_repeats_by_seed(people: pd.DataFrame
     assert made[0].message == made[1].message != made[2].message
     assert made[0].content.epsilon == 2.0
     assert made[0].content.counts == "noised"
-    assert "gamma 7.389, epsilon 2" in repr(made[0])
+    assert "gamma 7.39, epsilon 2" in repr(made[0])
 
 
 def test_a_private_tree_does_not_tell_whether_all_numbers_are_whole():
