@@ -35,7 +35,7 @@ TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->
 _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server
 core.alike core.canonical core.csv_text
-core.errors core.pictures core.progress core.spellings core.text_files core.ties
+core.errors core.pictures core.progress core.rounding core.spellings core.text_files core.ties
 pramana.errors core.domain
 core.channels
 core.cells core.encoding core.full_disks core.kernels core.opening

@@ -21,8 +21,8 @@ from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVari
 from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.learn.common.options import require_limit
 from pramana_core.plan import Plan
+from pramana_core.rounding import rounded_up
 from pramana_core.terminal import progress_bar
-from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -49,6 +49,7 @@ LEARNERS = tuple(
         "pictures",
         "progress",
         "spellings",
+        "rounding",
         "ties",
     )
 )

@@ -383,7 +383,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from pramana_core.ties import rounded_up
+    from pramana_core.rounding import rounded_up
     from pramana_core.wire.base import holding
 
     study, privacy = seen.study, seen.privacy

@@ -94,7 +94,7 @@ def remove_plan(services: Services, name: StudyName) -> None:
 
 
 def _print_plan(view: StudyPlanView) -> None:
-    from pramana_core.ties import rounded_up
+    from pramana_core.rounding import rounded_up
 
     record = view.record.to_amplification()
     silent = f"; {view.silent:.1%} of the records report nothing" if view.silent > _ROUNDING else ""

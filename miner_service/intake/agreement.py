@@ -25,8 +25,8 @@ from miner_service.store.schema import ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, StudyPlanNotFollowed, require_at_most
 from pramana_core.plan import Plan
+from pramana_core.rounding import rounded_down, rounded_up
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_down, rounded_up
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
 from pramana_core.wire.study_plans import StudyPlanMessage
 

@@ -51,8 +51,8 @@ from pramana_core.privacy import (
     StudyDisclosure,
     total_loss,
 )
+from pramana_core.rounding import rounded_down, rounded_up
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_down, rounded_up
 from pramana_core.wire.privacy import (
     AmplificationMessage,
     CentralMessage,

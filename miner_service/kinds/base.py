@@ -20,7 +20,7 @@ from pramana_core.errors import Conflict
 from pramana_core.learn.common.documents import write_json
 from pramana_core.pictures.svg import captioned
 from pramana_core.progress import Progress
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.base import Message
 from pramana_core.wire.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.release_kinds import ReleaseKindName

@@ -51,7 +51,7 @@ from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.jobs import ModelSharingSpec
 from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage, WorthMessage
 from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage

@@ -13,8 +13,8 @@ from rich.table import Table
 from pramana_core.design import NOTE, Design, Option
 from pramana_core.privacy import DELTA, PRIOR, Amplification, ShuffledReport
 from pramana_core.report.numbers import belief, percent
+from pramana_core.rounding import rounded_up
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import CentralMessage
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100

@@ -13,7 +13,7 @@ from owner_agent.release.ledger import Draw, Entry, Form
 from pramana_core.errors import PlanConflict
 from pramana_core.plan import Block
 from pramana_core.privacy import epsilon
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 
 UNKNOWN = "unknown column of "
 """Prefix of a variable of unknown column. Its loss counts for every column, an upper bound."""

@@ -12,7 +12,7 @@ from owner_agent.release.new_epoch import NewEpoch
 from owner_agent.report.losses import loss_text
 from pramana_core.report.numbers import count, finite, plural
 from pramana_core.report.report import Column, Row, Section, Table
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.release_kinds import SHARED_TREE
 
 MASKED_NOTE = (

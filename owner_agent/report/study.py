@@ -20,7 +20,7 @@ from pramana_core.errors import KeyFileError, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.report.numbers import belief, bound, percent, plural
 from pramana_core.report.report import Column, Fact, Section, Sentence, Table
-from pramana_core.ties import rounded_down
+from pramana_core.rounding import rounded_down
 from pramana_core.wire.base import People, holding, meaning
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.privacy import (

@@ -16,8 +16,8 @@ from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import PRIOR
 from pramana_core.report.numbers import belief, percent
+from pramana_core.rounding import rounded_up
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pramana_core.report.numbers import belief, percent
-from pramana_core.ties import rounded_down
+from pramana_core.rounding import rounded_down
 from pramana_core.wire.privacy import AmplificationMessage, StudyPrivacy
 from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Alignment as AlignmentMessage

@@ -25,8 +25,8 @@ from pramana_core.privacy import (
     composed,
     total_loss,
 )
+from pramana_core.rounding import rounded_up
 from pramana_core.study_plan import StudyPlan
-from pramana_core.ties import rounded_up
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ from pramana_core.learn.prediction import encode_record
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
 from pramana_core.privacy import record_loss
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.reports import PublishedPlan
 
 

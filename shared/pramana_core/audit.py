@@ -73,7 +73,7 @@ class AuditLog:
                 "An action that is not in the audit log may have been made.",
                 where=error.where,
                 remedy=error.remedy,
-            ) from error
+            ) from None
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

@@ -8,7 +8,6 @@ order (the simpler first, then by name) and document it.
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Final
 
 import numpy as np
@@ -22,8 +21,6 @@ FITTED_TIE: Final = 1e-5
 """The tolerance for results of an iteration, which are exact only to its stopping tolerance."""
 _ROUNDING: Final = 1e-3
 """Numbers that differ by at most this share of a tie always have the same level."""
-_GRID_ERROR: Final = 1e-7
-"""The relative excess of a bound that printed numbers drop."""
 
 
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
@@ -122,24 +119,3 @@ def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     """Return whether a value is at least a bound, or ties with it; False for NaN."""
     known = not (np.isnan(value) or np.isnan(bound))
     return known and not exceeds(bound, value, scale=scale, tie=tie)
-
-
-def rounded_up(bound: float) -> str:
-    """Return a bound on a loss as text, rounded up to four significant digits.
-
-    An excess of less than 1e-7 of the bound is dropped: the multiples of 2^-32 that make a gamma of
-    36 can give 36.0000002.
-    """
-    return _four_digits(bound * (1 - _GRID_ERROR), ROUND_CEILING)
-
-
-def rounded_down(remainder: float) -> str:
-    """Return what is left of a budget as text, rounded down to four significant digits.
-
-    A deficit of less than `TIE` of the remainder is dropped; budgets allow as much.
-    """
-    return _four_digits(remainder * (1 + TIE), ROUND_FLOOR)
-
-
-def _four_digits(value: float, direction: str) -> str:
-    return f"{float(Context(4, direction).create_decimal(value)):.4g}"

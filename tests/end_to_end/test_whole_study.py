@@ -26,8 +26,8 @@ from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.environment import Environment
 from pramana_core.privacy import ShuffledReport, central_loss
+from pramana_core.rounding import rounded_up
 from pramana_core.terminal import run
-from pramana_core.ties import rounded_up
 from pramana_core.wire.privacy import CentralMessage
 from tests.miner_service.crew import crew_of
 from tests.miner_service.http.pages.browsers import Browser

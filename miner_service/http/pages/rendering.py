@@ -19,7 +19,7 @@ from pramana_core.errors import InputError
 from pramana_core.pages.forms import HEADERS, SentForm
 from pramana_core.pages.rendering import Pages
 from pramana_core.pages.words import named, plan_words
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.releases import Release
 
 PAGES = Pages("miner_service.http.pages")

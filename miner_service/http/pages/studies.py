@@ -21,7 +21,7 @@ from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.pages.words import named
 from pramana_core.report.numbers import belief
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.privacy import StudyPrivacy
 from pramana_core.wire.release_kinds import RANDOMIZED
 

@@ -161,7 +161,8 @@ class Setup:
         from pramana.simulate.study import Trials
         from pramana_core.design import gamma_of_central, require_gamma
         from pramana_core.privacy import DELTA
-        from pramana_core.ties import exceeds, rounded_up
+        from pramana_core.rounding import rounded_up
+        from pramana_core.ties import exceeds
 
         self._require_randomization()
         source = self.source()

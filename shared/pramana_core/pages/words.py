@@ -12,7 +12,7 @@ from pramana_core.alike import first_few
 from pramana_core.pictures.svg import printable, short
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
-from pramana_core.ties import rounded_down, rounded_up
+from pramana_core.rounding import rounded_down, rounded_up
 
 
 def write_name(words: object) -> Markup:

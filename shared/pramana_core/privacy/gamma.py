@@ -29,7 +29,7 @@ from pramana_core.channels import (
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 
 
 @singledispatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 
 if TYPE_CHECKING:
     from pramana_core.privacy import Amplification

@@ -20,7 +20,7 @@ from pramana_core.privacy import (
     central_loss,
     known_set_loss,
 )
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.base import (
     MAX_RECORDS,
     MAX_VARIABLES,

@@ -13,7 +13,7 @@ from pramana_core.channels import Identity, Symmetric, Withheld
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import DELTA, ShuffledReport, central_loss, known_set_loss
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.intake.test_single_reports import ROWS, Setting
 from tests.miner_service.intake.test_study_plans import AGREED, own_plan, put

@@ -10,7 +10,7 @@ import pytest
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 
 NAMES = ("a", "b", "c")
 PLAN = Plan(

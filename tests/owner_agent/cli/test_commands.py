@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from owner_agent.cli import releasing
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.releases import Consistency, RepeatedReports
 
 HEAD = "patient_id,smokes,age,region\n"

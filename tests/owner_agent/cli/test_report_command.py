@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from pramana_core.privacy import Amplification, ShuffledReport, central_loss
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from tests.owner_agent.conftest import table_of
 
 

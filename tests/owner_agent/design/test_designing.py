@@ -19,7 +19,7 @@ from pramana_core.design import Design, Problem, Requirements, builds, goal, opt
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.privacy import DELTA, CentralLoss, largest_gamma
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "choosing-a-plan.md"

@@ -21,7 +21,7 @@ from pramana_core.errors import (
     StoreCorrupt,
     Unreachable,
 )
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
 
 

@@ -11,7 +11,7 @@ import pramana as pm
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 from pramana_core.report.numbers import belief
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 from pramana_core.wire.privacy import ChangedReports
 from tests.miner_service.masking import masked

@@ -16,7 +16,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import NotConverged
 from pramana_core.plan import Block, Plan
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.privacy import StudyPrivacy
 from tests.miner_service.conftest import build
 from tests.miner_service.http.pages.browsers import Browser

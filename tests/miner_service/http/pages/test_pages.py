@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from miner_service.http.pages.job_forms import job_forms
-from pramana_core.ties import rounded_up
+from pramana_core.rounding import rounded_up
 from pramana_core.wire.jobs import JobCreate
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.http.pages.conftest import MARKUP, TURNED
