@@ -49,7 +49,6 @@ LEARNERS = tuple(
         "pictures",
         "progress",
         "spellings",
-        "rounding",
         "ties",
     )
 )
