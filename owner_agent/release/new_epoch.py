@@ -1,7 +1,7 @@
-"""Starting a new epoch, after the records of releases were lost or to randomize everything again.
+"""Starting a new epoch, after records of releases were lost or to randomize everything again.
 
-Earlier releases that are still known are entered into the ledger. Their loss adds to the loss
-from later releases.
+Earlier releases that are still known are entered into the ledger. Their loss adds to the loss from
+later releases.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """A new epoch: the missing releases now `counted`, and the resulting `losses` of the columns.
+    """A new epoch: the missing releases that now count (`counted`), and the columns' total
+    `losses`.
 
-    `uncounted` lists outbox folders whose loss is unknown. `asked` is true if the miner replied.
+    `uncounted` lists folders of the outbox with an unknown loss. `asked` is true if the miner
+    replied.
     """
 
     counted: tuple[Entry, ...]

@@ -1,4 +1,4 @@
-"""The custodian's choices for corrected records, without the code that applies the choices."""
+"""The custodian's choices for corrected records. The code that applies them is elsewhere."""
 
 from typing import Literal
 

@@ -103,8 +103,9 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def find(self, name: KeyName) -> bytes | None:
-        """Return a secret, or None if it is missing. Raises KeyFileError if the secret is weak or
-        other users can read the file.
+        """Return a secret, or None if it is missing.
+
+        Raises KeyFileError if the secret is weak or other users can read the file.
         """
         path = self.path(name)
         return self._read(path) if path.exists() else None
@@ -136,13 +137,14 @@ class KeyStore:
         return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
     def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, for previews; a temporary secret replaces each missing one."""
+        """Return both secrets for a preview, with a temporary secret in place of a missing one."""
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
     def load_alone(self) -> Secrets:
-        """Return both secrets. Derive a missing linkage secret from the draw key, so the records
-        cannot be linked to other owners' records. Raises KeyFileError.
+        """Return both secrets. A missing linkage secret is derived from the draw key.
+
+        Records then cannot be linked to other owners' records. Raises KeyFileError.
         """
         draw = self.load_draw()
         alone = hmac.new(draw, b"pramana/linkage-alone/1", hashlib.sha256).digest()
