@@ -1,8 +1,9 @@
 """Columns of a table that reveal a sensitive column, found by counting pairs of values.
 
-A column reveals another one if guesses of that one's values are right for more than 99 % of the
-records, and wrong at most half as often as always guessing the most frequent value. The value of a
-record is guessed from the other records of its category, so unique ids reveal nothing.
+To test whether a column reveals a sensitive column, the sensitive value of each record is guessed
+from the other records with the same value in the first column. Unique ids therefore reveal nothing.
+The column reveals the sensitive column if more than 99 % of the guesses are right, and at most half
+as many are wrong as if the most frequent value were always guessed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Giveaway:
-    """A column, the column that it reveals, and the share of records that are guessed right."""
+    """A column, the column that it reveals, and the share of records with a right guess."""
 
     column: str
     of: str
@@ -70,7 +71,9 @@ class _Pair:
 
 
 class PairCounts:
-    """Counts pairs of values chunk by chunk; drops pairs of columns that cannot be giveaways."""
+    """Counts pairs of values chunk by chunk, and drops pairs of columns that cannot be
+    giveaways.
+    """
 
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
@@ -99,7 +102,7 @@ class PairCounts:
 
 
 def _given_away(pair: _Pair) -> float | None:
-    """Return the share of right guesses if the first column reveals the second, else None."""
+    """Return the share of right guesses if the first column reveals the second, otherwise None."""
     there = pair.counts > 0
     if not there.any():
         return None

@@ -76,7 +76,7 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
 
 
 def information_of(kept: Kept, interaction: Names) -> float:
-    """Return the Fisher information that one report has about a contrast of an interaction."""
+    """Return the Fisher information in one report about a contrast of an interaction."""
     return math.prod(w * w for names, w in kept if names & interaction)
 
 

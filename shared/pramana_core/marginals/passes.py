@@ -81,7 +81,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class JointCounts:
-    """A pass that counts records over several sets of columns, with an int64 array for each set."""
+    """A pass that counts records over several sets of columns, in one int64 array per set."""
 
     tables: tuple[tuple[str, ...], ...]
 
@@ -185,7 +185,9 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, `threads` at a time, or None if all are empty."""
+    """Return the total count of pieces, `threads` of which are counted at once; None if all are
+    empty.
+    """
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -218,7 +220,9 @@ def _counts(
 
 
 def waited(running: Future[T], tick: Tick) -> T:
-    """Return the result of work in another thread. `tick` is called meanwhile and may raise."""
+    """Return the result of work in another thread. `tick` is called while waiting, and may
+    raise.
+    """
     while not running.done():
         tick()
         wait([running], TICK_SECONDS)

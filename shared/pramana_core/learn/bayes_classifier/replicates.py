@@ -64,7 +64,7 @@ class Replicates:
 
     @cached_property
     def own(self) -> Replicates:
-        """The tables of the classifier, without replicates."""
+        """The tables of the classifier without their replicates."""
         tables = {name: table[:1] for name, table in self.tables.items()}
         return Replicates(self.prior[:1], self.parents, tables)
 
