@@ -1,4 +1,4 @@
-"""A lock on a folder: one process at a time opens files in it, and the others wait."""
+"""A lock on a folder, so that one process at a time opens its files and the others wait."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ _TLS_WORDS = {
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file with mode 600 unless it exists.
+    """Create an empty file with mode 600, unless it exists.
 
-    An existing SQLite file is not opened: closing it would release all locks of the process
+    An existing SQLite file is not opened, because closing it would release all locks of the process
     (https://www.sqlite.org/howtocorrupt.html, 2.2).
     """
     with suppress(FileExistsError):

@@ -296,7 +296,7 @@ def grouped(
 def _count_tagged(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> tuple[Counts, Counts]:
-    """Add the records that report subsets to `found`. Return the others with valid codes."""
+    """Add the records that report subsets to `found`. Return those others whose codes are valid."""
     tags, cells = np.divmod(codes, widths[axes] + 1)
     fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
     subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)
@@ -311,7 +311,9 @@ def _count_tagged(
 def _count(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> None:
-    """Add records with equally many columns to `found`. Axes and codes are (records, columns)."""
+    """Add records with the same number of columns to `found`; axes and codes: (records,
+    columns).
+    """
     sets, place = _distinct(axes, len(widths))
     shapes = [tuple(int(size) for size in widths[members]) for members in sets]
     cells = [math.prod(shape) for shape in shapes]

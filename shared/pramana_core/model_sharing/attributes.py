@@ -114,7 +114,7 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 
 def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
-    """Check names and categories; the message only counts invalid categories."""
+    """Check names and categories. The message gives only the number of invalid categories."""
     if not is_label(name):
         raise DomainError(
             f"{name[:40]!r} cannot be a name, because messages could not show it.",

@@ -85,7 +85,7 @@ def default_records(people: People) -> Records:
 
 
 def holding(people: People) -> str:
-    """Return a verb phrase on which people the owners have, by the study's declaration."""
+    """Return a verb phrase on whose records the owners have, by the study's declaration."""
     return {
         "same": "hold the same people",
         "different": "hold different people",
