@@ -1,4 +1,4 @@
-"""Randomization as at an owner, with keys derived from a seed.
+"""Randomization as an owner does it, with keys derived from a seed.
 
 All reports come from `owner_agent.randomize.reports`, so figures and simulations test the product's
 code and not a copy.

@@ -153,7 +153,7 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials and the counts' estimator; `wanted` returns the goal of a design.
+        """Return the trials and the estimator of counts. `wanted` returns the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
