@@ -97,10 +97,10 @@ class Correction:
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
-"""Share and count of the last release's records from which an exchange is large."""
+"""An exchange is large from this share and this count of the last release's records on."""
 
 GROWN_SHARE = 0.5
-"""Share of the last release's records from which new records are many."""
+"""From this share of the last release's records on, new records are many."""
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
 
 def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
-        # Inside the loop, for a release without records has neither parts nor a schema.
+        # Inside the loop, because a release without records has neither parts nor a schema.
         schema = KINDS[records.kind].schema_of(records.content)
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)

@@ -176,9 +176,9 @@ class PreparedRecords(PreparedRelease):
             secrets = store.load() if entries else store.load_or_passing(passing)
         past = ReleaseHistory.of(site.state, entries, study)
         table = draw_table(site, study, plan, secrets, past.beginning, watch)
-        # 6: overlay earlier reports.
+        # 6: insert earlier reports.
         corrected = overlay_reported(table.reports, past.identities(plan.plan, secrets), past)
-        # 7: cost.
+        # 7: compute the loss.
         keys = corrected.randomized.keys
         among = partial(population_of, keys, entries=entries)
         draws = planned_draws(plan.plan.blocks, plan.columns, corrected.identities, among)

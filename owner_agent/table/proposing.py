@@ -56,7 +56,7 @@ _IDENTIFIES = re.compile(
 )
 _UNNAMED = re.compile(r"column [0-9]+")
 _NEARLY = 0.9
-"""Share of distinct values from which a column with an id's name has ids, some repeated."""
+"""A column with an id's name has ids, some repeated, from this share of distinct values on."""
 
 
 @dataclass(frozen=True)

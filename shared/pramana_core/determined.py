@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 SHARE = 0.99
-"""A column reveals another only if guesses from it are right for more than this share."""
+"""A column reveals another only if more than this share of the guesses from it are right."""
 
 OF_BASE = 0.5
 """The most errors of these guesses, relative to always guessing the most frequent value."""
@@ -113,7 +113,7 @@ def _given_away(pair: _Pair) -> float | None:
     group, value, counts = group[order], value[order], counts[order]
     first = np.r_[True, group[1:] != group[:-1]]
     best = np.flatnonzero(first)
-    # Other records of a group guess right if its most frequent value stays so without this record.
+    # A guess is right if the record has its group's most frequent value, even without this record.
     following = np.r_[counts[1:], 0] * ~np.r_[first[1:], True]
     right = int(counts[best][counts[best] - 1 > following[best]].sum())
     judged = np.repeat(np.add.reduceat(counts, best) > 1, np.diff(np.r_[best, len(group)]))

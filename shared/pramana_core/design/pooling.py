@@ -20,7 +20,7 @@ from pramana_core.plan import Block, Plan
 
 Names = frozenset[str]
 Kept = tuple[tuple[Names, float], ...]
-"""The groups of variables in a report that are kept together, each with the probability of that."""
+"""The groups of variables that a report keeps together, each with the probability that it does."""
 
 
 def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
