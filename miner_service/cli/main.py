@@ -337,11 +337,13 @@ def _check_audit_log(services: Services) -> None:
     """Warn if the audit log is empty or cannot be written; write the first line of an empty one."""
     try:
         if services.audit.path.stat().st_size == 0:
-            log.warning("the audit log is empty and begins now: look for earlier lines")
+            log.warning(
+                "the audit log is empty and begins now; look for the file of any earlier log"
+            )
             note(services, "begin_audit_log", None, 201)
         services.audit.require_room()
     except (PramanaError, OSError) as error:
-        log.warning("changes are refused, as the audit log cannot be written: %s", error)
+        log.warning("changes are rejected, because the audit log cannot be written: %s", error)
 
 
 def _has_token(services: Services) -> bool:

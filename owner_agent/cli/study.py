@@ -283,7 +283,7 @@ def _require_same(site: Site, current: AdoptedPlan) -> None:
             f"{short(here)}. Nothing was changed.",
             where="study_plan",
             remedy="If you approve the new plan, remove [study_plan] from the site file and join "
-            "again. Under the new plan, reports are drawn anew, and the loss adds to the "
+            "again. Under the new plan, records are randomized again, and the loss adds to the "
             "loss from earlier releases.",
         )
 

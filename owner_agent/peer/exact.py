@@ -133,7 +133,7 @@ def _refusal(holding: LocalRecords) -> OtherGroupings:
     return OtherGroupings(
         f"{owner} does not share these parameters, because they would disclose more than the "
         f"{most} that {owner} allows per study. Tables with other columns, groups, records or "
-        "values than before count anew. Two tables that differ in a few records reveal these "
+        "values than before count as new. Two tables that differ in a few records reveal these "
         "records.",
         where=owner,
         remedy="Learn from the same columns and records as before, all in one session. Or ask"

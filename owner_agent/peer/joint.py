@@ -75,7 +75,7 @@ def run_session(
         except BaseException as error:
             # End the session now, as the others would otherwise wait for their deadlines.
             unforeseen = isinstance(error, Exception)
-            what = "met an unforeseen error" if unforeseen else "interrupted the session"
+            what = "had an unforeseen error" if unforeseen else "interrupted the session"
             led.end(SessionEnded(f"{name} {what}.", where=name))
             raise
     folder = participant.site.folder / participant.site.peer.results / session

@@ -375,7 +375,7 @@ class Participant:
             # The message of an unforeseen error may quote a record.
             report_failure(f"Session {mine.proposal.session[:12]}", error)
             ended = SessionEnded(
-                f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
+                f"{self.name} had an unforeseen error ({type(error).__name__}).", where=self.name
             )
             self.give_up(mine, ended)
             raise ended from error

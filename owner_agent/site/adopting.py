@@ -93,8 +93,8 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
             f" {short(section.digest)}.",
             where="study_plan.digest",
             remedy="Ask the study's operator. If you approve this plan, write its digest into the"
-            " site file. Under another plan, reports are drawn anew, and the loss adds to the "
-            "loss from earlier releases.",
+            " site file. Under another plan, records are randomized again, and the loss adds to"
+            " the loss from earlier releases.",
         )
     return AdoptedPlan(plan, owner)
 

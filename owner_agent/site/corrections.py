@@ -3,4 +3,5 @@
 from typing import Literal
 
 CorrectionChoice = Literal["keep"]
-""""keep" repeats the first reports of corrected records; `new-epoch` draws all reports anew."""
+""""keep" repeats the first reports of corrected records; `new-epoch` randomizes all records again.
+"""

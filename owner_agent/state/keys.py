@@ -44,8 +44,8 @@ _HOW_TO_GET: dict[KeyName, str] = {
 
 _LOST_DRAW = (
     "This site had a draw key: restore the state folder from your backup. If the key is lost for"
-    " good, run `owner-agent keys create` and then `owner-agent new-epoch`, which draws everything"
-    " anew and adds its privacy loss."
+    " good, run `owner-agent keys create` and then `owner-agent new-epoch`, which randomizes all"
+    " records again and adds the privacy loss."
 )
 
 

@@ -64,7 +64,7 @@ def gamma_diagonal(needs: Requirements) -> Plan:
 
 
 def random_gamma_diagonal(needs: Requirements) -> Plan:
-    """Return the plan with a matrix that is drawn anew for each whole record (RAN-GD, FRAPP 4)."""
+    """Return the plan with a new random matrix for each whole record (RAN-GD, FRAPP 4)."""
     return _whole(
         needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, SHARE)
     )

@@ -103,9 +103,9 @@ class CentralMessage(Message):
             return f"no central bound: {self.unstated}"
         stated = f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"
         if self.known_set is None:
-            return f"{stated} ({self.records:,} records alike)"
+            return f"{stated} (among {self.records:,} similar records)"
         known = f"{rounded_up(self.known_set)} if a reader knows which variables a record reports"
-        return f"{stated} ({self.records:,} records alike; {known})"
+        return f"{stated} (among {self.records:,} similar records; {known})"
 
 
 class ExtremesMessage(Message):

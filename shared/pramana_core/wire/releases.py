@@ -331,7 +331,7 @@ class LinkageCheck(Message):
 
     The other owners' secrets are known from their newest releases or their earlier checks; `others`
     lists the owners whose secret differs. If `refused` is true, the miner would reject a release:
-    the owners may hold the same people, and their secrets differ.
+    the owners may have the same people, and their secrets differ.
     """
 
     study: Name
@@ -364,6 +364,6 @@ def linkage_differs(study: str, people: People, others: list[str]) -> LinkageDif
         " move keys/linkage.key out of the state directory and run"
         " `owner-agent keys import linkage FILE` with their file. If your secret is the agreed"
         " one, they must withdraw their releases, import your secret and publish again, which costs"
-        " privacy a second time. If the owners hold different people, let the operator run"
+        " privacy a second time. If the owners have different people, let the operator run"
         f" `miner-service study people {study} different`.",
     )
