@@ -69,7 +69,7 @@ class Session:
         }
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
-        """Return the plan of the blocks from a sender to a receiver, or None if there are none."""
+        """Return the plan of the blocks from a sender to a receiver, or None without any block."""
         names = self.proposal.entitled(self.holdings, sender, receiver)
         drawn = self.drawn.get(sender)
         share = None if drawn is None else share_of(drawn, names)

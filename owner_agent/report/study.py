@@ -160,7 +160,7 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Return the miner's forecast for the study, or why there is none. Sends no record.
+    """Return the miner's forecast for the study, or why it is unavailable. Sends no record.
 
     Return None if the site file names no miner.
     """
@@ -212,7 +212,7 @@ class PeopleStatement:
 
 
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
-    """Return the miner's statement on people and linkage secrets, or the reason why there is none.
+    """Return the miner's statement on people and linkage secrets, or why it is unavailable.
 
     Return None if the site file names no miner. Sends only a fingerprint.
     """

@@ -115,7 +115,7 @@ class KeyStore:
         return read_key(path)
 
     def read(self, *names: KeyName) -> bytes:
-        """Return the first of the named secrets, all of which must exist. Raises KeyFileError."""
+        """Return the first of the named secrets. Raises KeyFileError unless all of them exist."""
         paths = {name: self.path(name) for name in names}
         missing = [n for n, path in paths.items() if not (path.exists() or path.is_symlink())]
         if missing:

@@ -81,9 +81,9 @@ def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
 class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
-    A cell matches, in this order: the equal label; the label of which it may be another spelling,
-    if there is only one (1 for 1.0, True for true or 1); the interval that contains its number.
-    Text is stripped, in Unicode NFC.
+    A cell matches, in this order: the equal label; the only label that it may spell differently (1
+    as 1.0, True as true or 1); the interval that contains its number. Text is stripped, in Unicode
+    NFC.
     """
 
     def __init__(self, categories: Sequence[str]):

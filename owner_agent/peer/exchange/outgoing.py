@@ -28,16 +28,14 @@ from pramana_core.wire.releases import release_digest
 
 @dataclass(frozen=True)
 class Share:
-    """The blocks for a peer: as they are randomized (`drawn`), and as the peer sees them
-    (`sent`).
-    """
+    """The blocks for a peer: after randomization (`drawn`), and as the peer sees them (`sent`)."""
 
     drawn: tuple[Block, ...]
     sent: tuple[Block, ...]
 
     @property
     def plan(self) -> Plan:
-        """The plan with the blocks as they are sent."""
+        """The plan with the blocks in the form in which they are sent."""
         return Plan(self.sent)
 
     def of(self, made: SortedReports) -> Randomized:

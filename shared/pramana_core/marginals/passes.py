@@ -185,9 +185,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return the total count of pieces, `threads` of which are counted at once; None if all are
-    empty.
-    """
+    """Return the total count of pieces, up to `threads` at once; None if all are empty."""
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)

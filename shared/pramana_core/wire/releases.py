@@ -223,7 +223,7 @@ class Release(ReleaseBody):
     # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Omit the fields of other kinds, and groups if there are none."""
+        """Omit the fields of other kinds, and empty groups."""
         written: dict[str, Any] = write(self)
         others = [kind for kind in KINDS.values() if kind.name != self.kind]
         absent = {key for kind in others for key in (kind.field, kind.digest_field)}
