@@ -167,8 +167,8 @@ def worker_command(
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C, in addition to the workers of the service itself.
 
-    Workers may run on other machines with the same database. Their unfinished jobs are queued
-    again.
+    Workers may run on other machines with the same database. When a worker ends, its unfinished
+    jobs are queued again.
     """
     from miner_service.jobs.supervisor import supervise
 

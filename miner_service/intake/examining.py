@@ -68,15 +68,15 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The findings for a release, and the ids of the earlier releases to which it was to be
-    compared.
+    """The findings for a release. `with_` has the ids of the earlier releases that were looked
+    up.
     """
 
     with_: frozenset[str]
     found: tuple[RepeatedReports, ...]
 
     def complete(self, session: Session, row: ReleaseRow) -> bool:
-        """Return whether all earlier releases that used the same draws were to be compared."""
+        """Return whether this covers all earlier releases that used the same draws."""
         return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
 
 

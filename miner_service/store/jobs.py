@@ -67,7 +67,7 @@ def find_job(session: Session, identifier: str) -> JobRow:
 
 
 def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
-    """Return the job with a key, or None."""
+    """Return the job with this key, or None."""
     return session.scalar(select(JobRow).where(JobRow.study == study, JobRow.key == key))
 
 

@@ -308,7 +308,7 @@ def owners_in_use(session: Session, study: str) -> set[str]:
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return the last sealed release of a kind by each active owner, unless it was withdrawn."""
+    """Return the last sealed release of this kind by each active owner, unless it was withdrawn."""
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)

@@ -54,7 +54,7 @@ class MemoryRange:
         return key_array(self.table.column(KEY_COLUMN))
 
     def reported(self, draw: str, name: str, keys: Pseudonyms) -> tuple[Mask, Codes]:
-        """Find N records' earlier reports of a variable by a draw.
+        """Find the earlier reports of N records for a variable under a draw.
 
         Return a mask of the records that have a report, and the codes of these reports.
         """

@@ -48,7 +48,7 @@ def require_own_folder(folder: Path) -> None:
 
 
 def require_private_key(key: Path) -> None:
-    """Check that only its owner may read a private key, as PostgreSQL does.
+    """Check that nobody but its owner may read a private key, as PostgreSQL does.
 
     The group may also read a key that belongs to root: systems share keys between services in this
     way. Raises KeyFileError, OSError.

@@ -336,7 +336,7 @@ def form_of(kind: str) -> JobForm:
 
 
 def variables_of(session: Session, study: str, form: JobForm) -> list[tuple[str, str]]:
-    """Return the variables that a job of a kind can use, each with its owner."""
+    """Return the variables that this kind of job can use, each with its owner."""
     rows = releases_in_use(session, study, form.of.release_kind)
     kind = KINDS[form.of.release_kind]
     return [(name, owner) for owner, row in rows.items() for name in kind.columns(content_of(row))]

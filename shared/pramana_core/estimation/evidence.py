@@ -160,11 +160,11 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the chance part of the gain.
+        """The factor by which randomization multiplies the gain expected by chance, before
+        penalties.
 
-        That is the part that chance explains, before penalties. The factor is trace(W Cov) over the
-        degrees of freedom, with W the gain's second derivative under independence (design section
-        5), and infinite if a channel has no inverse.
+        It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
+        independence (design section 5), and infinite if a channel has no inverse.
         """
         if not all(stratum.solvable for stratum in self.table.strata):
             return math.inf

@@ -101,9 +101,8 @@ class Independence(ABC):
 
     @property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the chance part of the gain.
-
-        That is the part that chance explains, before penalties.
+        """The factor by which randomization multiplies the gain expected by chance, before
+        penalties.
         """
         return 1.0
 

@@ -171,7 +171,7 @@ class TreeSchema:
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Attribute:
-        """Return the attribute of a name. Raises MissingColumn."""
+        """Return the attribute with this name. Raises MissingColumn."""
         if found := self._by_name.get(name):
             return found
         raise MissingColumn(

@@ -100,7 +100,7 @@ class Method:
 
 
 def method_of(name: str, methods: Mapping[str, Method]) -> Method:
-    """Return the method of a name. Raises OptionError: the name is unknown."""
+    """Return the method with this name. Raises OptionError: the name is unknown."""
     if name not in methods:
         raise OptionError(
             f"Unknown masking method {name!r}; choose from {', '.join(methods)}.", where="method"
