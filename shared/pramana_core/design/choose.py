@@ -372,7 +372,7 @@ def option(problem: Problem, name: str, build: Build) -> Option:
 
     If the family samples sets of variables, the probabilities of the sets are optimized. Under a
     central bound, the plan has the largest gamma, to about one percent, with which it states at
-    most this bound.
+    most this bound; a family that serves no table with the worst channels' gamma keeps that gamma.
     """
     central, most = problem.needs.central, problem.needs.gamma
     if central is None:
@@ -381,7 +381,7 @@ def option(problem: Problem, name: str, build: Build) -> Option:
     best, high = Option(name, None, UNPREDICTED), math.inf
     for _ in range(_ROUNDS):
         made = _option(replace(problem, needs=replace(problem.needs, gamma=gamma)), name, build)
-        if made.plan is None:
+        if made.plan is None or not made.able:
             return best if best.plan else made
         stated = problem.stated(made.plan)
         if stated <= central.epsilon:
