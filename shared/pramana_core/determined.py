@@ -78,7 +78,10 @@ class PairCounts:
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take each column's number of categories. The `givers` may reveal `sensitive` columns."""
+        """Prepare the counts; `sizes` has each column's number of categories.
+
+        Columns of `givers` may reveal columns of `sensitive`.
+        """
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1
