@@ -105,6 +105,11 @@ class CentralLoss:
     epsilon: float
     delta: float
 
+    @classmethod
+    def of(cls, epsilon: float, delta: float | None = None) -> Self:
+        """Return a bound whose delta is `DELTA` by default."""
+        return cls(epsilon, DELTA if delta is None else delta)
+
     def __add__(self, other: CentralLoss) -> CentralLoss:
         """Return the loss from two releases under different linkage secrets."""
         return CentralLoss(self.epsilon + other.epsilon, self.delta + other.delta)
