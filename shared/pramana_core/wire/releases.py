@@ -83,7 +83,7 @@ class ReleaseBody(Message):
 
     @property
     def content(self) -> Any:
-        """The message of its content."""
+        """The message with the release's content."""
         return getattr(self, self.release_kind.field)
 
     @property
@@ -218,7 +218,7 @@ class Release(ReleaseBody):
 
     @property
     def content_digest(self) -> str:
-        """The digest of its content."""
+        """The digest of the release's content."""
         return str(getattr(self, self.release_kind.digest_field))
 
     # A return type would replace the fields in the OpenAPI document.
