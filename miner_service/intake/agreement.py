@@ -91,7 +91,7 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List how a release departs from the study's plan, or that it uses a coin without one."""
+    """List how a release departs from the study's plan. A coin requires such a plan."""
     plan = kind.plan(content)
     if plan is None:
         return _departures_without_plan(study_plan, kind, content)
@@ -108,7 +108,7 @@ def departures(
 def _departures_without_plan(
     study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List the columns that the study plan randomizes but a release without a plan discloses."""
+    """List the columns that the study plan randomizes and a release without a plan discloses."""
     planned = {v.name for _, owned in study_plan.owners for v in owned} if study_plan else set()
     how = "further" if kind.unbounded(content) is None else "without a bound"
     return [
@@ -119,7 +119,7 @@ def _departures_without_plan(
 
 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
-    """Return the plan of a message after a check. Raises LimitExceeded, PlanError, ChannelError."""
+    """Check and return the plan in a message. Raises LimitExceeded, PlanError, ChannelError."""
     variables = [v for owner in message.owners for v in owner.variables]
     found = {
         "variables": (len(variables), limits.variables),
@@ -163,7 +163,7 @@ def require_within(study: StudyRow, plan: StudyPlan) -> None:
 
 
 def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
-    """Check that all arrived or open releases follow a plan; those of public columns need not."""
+    """Check that every arrived or open release follows a plan or has only public columns."""
     for row, arrived in announced_releases(session, study):
         if not arrived and row.state != "open":
             continue
@@ -186,7 +186,7 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
 
 
 def _is_public(plan: Plan) -> bool:
-    """Return whether a plan discloses only public columns, which a study plan does not limit."""
+    """Return whether a plan has only public columns, which a study plan does not limit."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
 
 

@@ -1,9 +1,10 @@
 """The central bound of releases: the loss against readers who do not have the linkage secret.
 
 Records that are in the same releases and agree in all public columns form a group, in which each
-record hides. A record's loss is the joint loss by its releases, plus the epsilons of private trees,
-which need no group. The plan of a release, and a study plan, were fixed before any of their reports
-was seen, so their own mechanism counts; further releases may depend on the results of earlier ones.
+record hides. A record's loss is its joint loss by these releases, plus the epsilons of private
+trees, which need no group. The plan of a release, or a study plan, was fixed before any of its
+reports was seen, so its own mechanism counts. Further releases may depend on the results of earlier
+ones.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _COMPARED = 1 << 22
 def central_of(
     services: Services, study: StudyRow, arrived: Arrived, others: Others = ()
 ) -> CentralMessage:
-    """Return the central bound of releases, or the reason for its absence.
+    """Return the central bound of releases, or the reason why there is no bound.
 
     `others` are the losses of the study's other releases, whose results may have been seen.
     """
@@ -148,7 +149,7 @@ def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
 
 
 def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[str | None], int]]:
-    """Return the groups of records: the pseudonym digests of their releases, and their sizes."""
+    """Return the groups of records, each as the pseudonym digests of its releases and its size."""
     if any(map(_public, rows)):
         # Only the smallest group counts, as if its records were in all releases.
         return [({row.keys_digest for row in rows}, _smallest(services, rows))]

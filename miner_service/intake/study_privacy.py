@@ -1,7 +1,7 @@
-"""What all releases of a study disclose about a record, and the remaining budget.
+"""The loss of a record by all releases of a study, and the remaining budget.
 
 A release counts from its first part. The budget also reserves the loss of announced releases, so
-two owners cannot both use the remainder. Sums exclude releases without a gamma.
+two owners cannot both use the remainder. The sums exclude releases that no gamma bounds.
 """
 
 from __future__ import annotations
@@ -69,9 +69,8 @@ from pramana_core.wire.privacy import (
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """Losses by arrived (`left`) and announced (`to_come`) releases of a study.
-
-    `counted` lists all these releases, and planned ones.
+    """The losses by a study's releases: those that have arrived (`left`) or are announced
+    (`to_come`). `counted` lists all these releases, and planned ones.
     """
 
     left: tuple[BlockDisclosure, ...]
@@ -92,7 +91,7 @@ class AnnouncedReleases:
         return replace(self, left=(*self.left, *disclosures), counted=counted)
 
     def seen_by(self, owner: str | None) -> AnnouncedReleases:
-        """Return the view of an owner; without an owner, everything."""
+        """Return what the owner may see, or everything if `owner` is None."""
         mine = tuple(one for one in self.changed if owner in (None, one.owner))
         return replace(self, changed=mine)
 
@@ -100,8 +99,8 @@ class AnnouncedReleases:
     def owed(self) -> StudyDisclosure:
         """The loss that the budget must cover, whichever records match.
 
-        If it depended on matching records, a rejection would reveal whether other owners have a
-        person.
+        If this loss depended on matching records, a rejection would reveal whether another owner
+        has a person.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
@@ -119,7 +118,7 @@ class AnnouncedReleases:
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
-    """Return the losses by a study's arrived and announced releases, except the release `but`."""
+    """Return the losses by a study's arrived and announced releases, without the release `but`."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
     there, awaited = (list[tuple[ReleaseRow, list[BlockDisclosure]]]() for _ in range(2))
@@ -153,7 +152,7 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return a release's losses by block; without a bound, the losses of its public columns."""
+    """Return a release's loss for each block; without a bound, those of its public columns."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
@@ -182,7 +181,7 @@ def _losses_of_reports(row: ReportPlanRow) -> list[BlockDisclosure]:
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:
-    """Return, for each block, the id of the draws of single records' permanent reports."""
+    """Return, by block, the id of the draws that single records use for their permanent reports."""
     return [
         hashlib.sha256(f"pramana/reports/1\0{study}\0{block.digest}".encode()).hexdigest()
         for block in plan.blocks
@@ -190,14 +189,14 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return the losses caused by a planned release; without `draws`, all its draws are new."""
+    """Return the losses by a planned release; without `draws`, all its draws count as new."""
     return _losses(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
     services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return what all releases of a study disclose, as an owner or as other readers see it.
+    """Return the loss by all releases of a study, as an owner or as other readers see it.
 
     An owner's view depends on the study's declaration about people, never on matching pseudonyms.
     """
@@ -219,7 +218,9 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after another release, and why the release is rejected."""
+    """Return a study's sums before and after a planned release, and why it would be rejected, if
+    so.
+    """
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
@@ -237,7 +238,7 @@ def forecast(
 
 
 def require_within_budget(session: Session, new: ReleaseRow | ReportPlanRow) -> None:
-    """Check that an uncommitted release, or plan for single records, fits the study's budget.
+    """Check that an uncommitted release or plan for single records fits the study's budget.
 
     Raises BudgetExceeded.
     """
@@ -315,7 +316,7 @@ def _require_fits(
 def _require_central(
     most: int, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | ReportPlanRow | Plan
 ) -> None:
-    """Check against a central budget among `most` records. Raises BudgetExceeded.
+    """Check a central budget that requires `most` records. Raises BudgetExceeded.
 
     The budget needs releases with enough records and without public columns. It does not check that
     all releases have the same records, because a rejection would reveal which records match.
@@ -415,7 +416,7 @@ def _excess(
 def _central(
     services: Services, study: StudyRow, found: AnnouncedReleases, shown_to: str | None
 ) -> CentralMessage:
-    """Return the central bound; an owner does not see it if it depends on shared records."""
+    """Return the central bound. An owner may not see a bound that depends on shared records."""
     if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
         return CentralMessage(
             unstated="it depends on the records that owners share, which an owner may not learn."
@@ -429,7 +430,9 @@ _SINGLE = CentralMessage(unstated="reports of single records have only a local b
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound on results learned from only some of a study's releases."""
+    """Return the central bound for results from these releases, which may not be all of the
+    study's.
+    """
     found, used = announced(session, study), {row.id for row in rows}
     if found.single:
         return _SINGLE
@@ -522,7 +525,9 @@ def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return warnings if a record lost more than at one owner, or more than by the study plan."""
+    """Return warnings if a record lost more than at one owner alone, or more than the study plan
+    allows.
+    """
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
@@ -562,7 +567,9 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
-    """Return a warning if a study of different people has releases of removed owners."""
+    """Return a warning if a removed owner has releases in a study whose owners have different
+    people.
+    """
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []

@@ -91,7 +91,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:  # noqa: ARG003
-        """Return the additional variables of a model's page."""
+        """Return the additional template variables for a model's page."""
         return {}
 
     def check(self, spec: SpecT) -> None:

@@ -80,9 +80,10 @@ def design(
 ) -> None:
     """Compare all ways to randomize by their predicted errors.
 
-    From the table, the command needs only the count of records; all else is in the site file.
-    Owners with different variables of the same people design a joint plan from the public parts of
-    their site files: owner-agent design PART... --gamma 19 --records N --write-study-plan FILE.
+    From the table, the command needs only the count of records; all other input is in the site
+    file. Owners with different variables of the same people design a joint plan from the public
+    parts of their site files: owner-agent design PART... --gamma 19 --records N --write-study-plan
+    FILE.
     """
     from owner_agent.cli.designs_shown import (
         central_of,

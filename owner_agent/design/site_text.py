@@ -15,7 +15,7 @@ from pramana_core.plan import Block
 
 
 def site_with(design: Design, site: Site, path: Path) -> ExtendedSite:
-    """Return the site file with the channels of the chosen plan, not written yet.
+    """Return the site file with the channels of the chosen plan, not written to disk yet.
 
     The channels state the gamma that the plan was built for, and weights that are exact multiples
     of 2^-32. Raises OptionError if the chosen family has no plan.

@@ -54,7 +54,9 @@ class NetworkSource:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The order of the file if no parent follows its child there, else a topological order."""
+        """The order of the file if parents precede their children in it, else a topological
+        order.
+        """
         return topological(self.network.structure)
 
     def same_records(self, records: int) -> bool:  # noqa: ARG002 - as the protocol has it

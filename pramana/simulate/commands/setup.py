@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pramana_core.estimation.estimated import Estimator
 
 HALF = 0.5
-"""With a central bound, tables must keep this share of a moderate association: at less, noise
-dominates it, and too few records hide a record in them."""
+"""With a central bound, tables must keep this share of a moderate association. Below it, noise
+dominates the association, and the records are too few to hide a single record."""
 
 Bif = Annotated[Path | None, typer.Option(help="Draw records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
@@ -153,7 +153,7 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials and the counts' estimator; `wanted` returns the goal of a design.
+        """Return the trials and the estimator of counts. `wanted` returns the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """

@@ -100,7 +100,7 @@ class Design:
 
     @property
     def unable(self) -> tuple[Option, ...]:
-        """The options that do not serve all tables, each with a reason."""
+        """The options that do not serve all tables, each with its reason."""
         return tuple(option for option in self.options if not option.able)
 
     @cached_property
@@ -122,7 +122,9 @@ class Design:
 
     @property
     def drawn(self) -> Plan:
-        """The plan by which records are randomized; with several owners, the parts of all."""
+        """The plan by which records are randomized. With several owners, it has the parts of all of
+        them.
+        """
         study = self.study_plan
         if study is None:
             return self.plan
@@ -130,7 +132,9 @@ class Design:
 
     @property
     def useful(self) -> bool:
-        """Whether a moderate association shows, on average, in the wanted tables (see `USEFUL`)."""
+        """Whether a moderate association is visible, on average, in the wanted tables (see
+        `USEFUL`).
+        """
         return not ties.exceeds(USEFUL, self.chosen.prediction.kept)
 
     @cached_property
@@ -153,7 +157,9 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables for which no table with any other variable keeps at least `LITTLE`."""
+        """The variables for which no table with another variable keeps a share of at least
+        `LITTLE`.
+        """
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():
@@ -309,7 +315,9 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def _in_subsets(made: Option) -> bool:
-    """Whether some sampled set reports subsets; if none does, the option duplicates `mixed`."""
+    """Whether some sampled set reports subsets. Without such a set, the option duplicates
+    `mixed`.
+    """
     blocks = () if made.plan is None else made.plan.blocks
     return any(choice.channel.tags for block in blocks for choice in block.channel.choices)
 
@@ -325,8 +333,7 @@ def _many_categories(problem: Problem) -> bool:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without tables that are too large for sampled sets, or unchanged if
-    learners certainly need them or at most tables of one variable would remain.
+    """Return the problem without the tables that are too large for sampled sets.
 
     If no table or only tables of one variable would remain, or learners certainly need larger
     tables, return the problem unchanged.

@@ -28,7 +28,7 @@ def gamma_of_epsilon(epsilon: float) -> float:
 def gamma_of_p(size: int, p: float) -> float:
     """Return the amplification if each of `size` categories is replaced with probability `p`.
 
-    It is (K - 1)(1 - p)/p for K categories (Ma 3.1.2). Raises OptionError: with this p, reports
+    It is (K - 1)(1 - p)/p for K categories (Ma 3.1.2). Raises OptionError if, with this p, reports
     hide nothing or reveal nothing.
     """
     if not 0 < p < (size - 1) / size:

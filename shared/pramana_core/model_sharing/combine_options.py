@@ -1,4 +1,4 @@
-"""Options for combining the trees of several owners; importing the module is cheap."""
+"""Options for combining the trees of several owners. Importing this module loads little."""
 
 from __future__ import annotations
 

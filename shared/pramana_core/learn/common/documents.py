@@ -30,7 +30,7 @@ _LONGEST_PLACE = 100
 
 
 class DocumentPart(BaseModel):
-    """A part of a document. It rejects unknown fields and text where a number belongs."""
+    """A part of a document. It rejects unknown fields, and text where a number is expected."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 
@@ -192,7 +192,7 @@ def _whole(text: str) -> int:
 
 
 def faults(error: ValidationError) -> str:
-    """Return text that locates faults of a document, with reasons but without faulty values."""
+    """Return text on where a document is faulty and why, without the faulty values."""
     errors: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
     lines = []
     for fault in errors:

@@ -26,7 +26,9 @@ LANDMARKS = 100
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Expectations of q targets at n records, fitted and left-out, and a function that predicts."""
+    """Expectations of q targets: at n records, fitted or with the record left out, and at new
+    records.
+    """
 
     fitted: Floats
     left_out: Floats
