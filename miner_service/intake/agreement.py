@@ -91,7 +91,10 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List how a release departs from the study's plan. A coin requires such a plan."""
+    """List how a release departs from the study's plan.
+
+    A block with a coin is a departure if the study has no plan.
+    """
     plan = kind.plan(content)
     if plan is None:
         return _departures_without_plan(study_plan, kind, content)

@@ -152,7 +152,7 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return a release's loss for each block; without a bound, those of its public columns."""
+    """Return the loss of each block of a release, or of its public columns if it has no bound."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)

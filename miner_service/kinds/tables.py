@@ -71,7 +71,7 @@ def _page(model: ContingencyTableMessage) -> str:
 
 
 class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMessage]):
-    """Contingency tables."""
+    """Jobs that estimate contingency tables."""
 
     spec, message = ContingencyTableSpec, ContingencyTableMessage
     views: ClassVar = {"page": _page, "csv": _write_csv}

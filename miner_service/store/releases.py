@@ -135,7 +135,7 @@ def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
 
 
 def find_release(session: Session, identifier: str) -> ReleaseRow:
-    """Return a release. Raises NotFound."""
+    """Return the release with this id. Raises NotFound."""
     row = session.scalar(select(ReleaseRow).where(ReleaseRow.id == identifier))
     if row is None:
         raise no_such("release")

@@ -214,9 +214,9 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column coded by the `known` categories, where None means numbers.
+    """Return a column with the codes of the `known` categories, or of numbers if `known` is None.
 
-    Raises TableError, UnknownCategory; `what` names the table or model in the message.
+    `what` names the table or model in messages. Raises TableError, UnknownCategory.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")

@@ -343,7 +343,7 @@ class DecodedTransition(Transition):
     @property
     @abstractmethod
     def _decoder(self) -> Tensor:
-        """D, K x L. Raises SingularChannel."""
+        """The K x L matrix D of `solve`. Raises SingularChannel."""
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder, tensor, axis)

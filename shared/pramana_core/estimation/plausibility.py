@@ -69,7 +69,10 @@ class Plausibility:
 
     @property
     def p_value(self) -> float:
-        """An upper bound on the probability of so much evidence under the plan; 0 if impossible."""
+        """An upper bound on the probability of this much evidence if the release follows its plan.
+
+        It is 0 if the reports are impossible under the plan.
+        """
         logs = np.array([table.log_evidence for table in self.tables])
         if not logs.size:
             return 1.0

@@ -174,7 +174,10 @@ class WeighingPass:
         return counts.reshape(2, 2, -1)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return (2, 2, cells): grains and finer grains, each of the weights and the squares."""
+        """Return exact sums by cell, of shape (2, 2, cells).
+
+        The first axis is for the weights and their squares, the second for coarse and fine parts.
+        """
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()

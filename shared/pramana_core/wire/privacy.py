@@ -277,8 +277,7 @@ class PrivacyQuestion(Message):
 
 
 class PrivacyForecast(Message):
-    """A study's privacy before and after a release, and in `refused` why it would be rejected, if
-    so.
+    """A study's privacy before and after a release; `refused` is why it would be rejected, or null.
 
     `before` and `after` each have the budget and what remains of it at that moment.
     """

@@ -26,7 +26,9 @@ LANDMARKS = 100
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Expectations of q targets: at n records, fitted or with the record left out, and at new
+    """Predicted expectations of q targets.
+
+    For the n records, `fitted` uses all records and `left_out` all others; `predict` is for new
     records.
     """
 
