@@ -1,4 +1,4 @@
-"""A health check of a local miner. It imports little, because container engines run it often."""
+"""A health check of a local miner. It starts fast, because container engines run it often."""
 
 from __future__ import annotations
 

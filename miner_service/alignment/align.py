@@ -144,7 +144,7 @@ class Aligner:
         return record_counts([self.load_keys(name) for name in releases])
 
     def different_people(self, by_owner: Sequence[Sequence[AlignedSource]]) -> bool:
-        """Return whether no record is at two owners. Each owner is given by all its releases."""
+        """Return whether no two owners share a record; `by_owner` has each owner's releases."""
         digests = [{source.keys_digest for source in sources} for sources in by_owner]
         if any(a & b for a, b in itertools.combinations(digests, 2)):
             return False

@@ -23,13 +23,16 @@ from pramana_core.progress import Tick, no_cancel
 Marks = npt.NDArray[np.uint64]
 
 _CHUNK = 1 << 18
-"""Maximum records per step."""
+"""The maximum number of records per step."""
 
 
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
-    """Check the sets that the owners' blocks of one plan report. Raises RecordsDoNotAlign."""
+    """Check that a coin can have chosen the sets that all owners report for each record.
+
+    Only blocks of one study plan share a coin. Raises RecordsDoNotAlign.
+    """
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
         if isinstance(block.channel, Coordinated):

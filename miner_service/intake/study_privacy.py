@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
 from miner_service.intake.agreement import SLACK, require_within
-from miner_service.intake.central import Arrived, central_of
+from miner_service.intake.central import Arrived, Counted, budgeted_epsilon, central_of
 from miner_service.intake.declared_people import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
     BlockCost,
@@ -70,7 +70,7 @@ from pramana_core.wire.privacy import (
 @dataclass(frozen=True)
 class AnnouncedReleases:
     """The losses by a study's releases: those that have arrived (`left`) or are announced
-    (`to_come`).
+    (`to_come`). `counted` lists all these releases, and planned ones.
     """
 
     left: tuple[BlockDisclosure, ...]
@@ -81,10 +81,14 @@ class AnnouncedReleases:
     removed: tuple[str, ...] = ()
     arrived: Arrived = ()
     single: bool = False
+    counted: Counted = ()
 
-    def with_other(self, disclosures: Iterable[BlockDisclosure]) -> AnnouncedReleases:
-        """Return a copy with the losses of one more arrived release."""
-        return replace(self, left=(*self.left, *disclosures))
+    def with_other(
+        self, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | Plan | None
+    ) -> AnnouncedReleases:
+        """Return a copy with the losses of another arrived release, or of single records (None)."""
+        counted = self.counted if source is None else (*self.counted, (source, disclosures))
+        return replace(self, left=(*self.left, *disclosures), counted=counted)
 
     def seen_by(self, owner: str | None) -> AnnouncedReleases:
         """Return what the owner may see, or everything if `owner` is None."""
@@ -101,12 +105,23 @@ class AnnouncedReleases:
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
+    def central_epsilon(self, study: StudyRow) -> float:
+        """Return the largest central epsilon of a record at the study's central budget."""
+        people: list[Counted] = [self.counted]
+        if self.disjoint:
+            owned = [({t.owner for t in losses}, (row, losses)) for row, losses in self.counted]
+            owners = set().union(*(names for names, _ in owned)) - {*self.removed}
+            people = [
+                [one for names, one in owned if names & {name, *self.removed}] for name in owners
+            ] or people
+        return max(budgeted_epsilon(study, one) for one in people)
+
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
     """Return the losses by a study's arrived and announced releases, without the release `but`."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
-    there = list[tuple[ReleaseRow, list[BlockDisclosure]]]()
+    there, awaited = (list[tuple[ReleaseRow, list[BlockDisclosure]]]() for _ in range(2))
     for row, arrived in announced_releases(session, study):
         if row.id == but:
             continue
@@ -115,7 +130,8 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             left += there[-1][1]
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
-            to_come += losses_of(row)
+            awaited.append((row, losses_of(row)))
+            to_come += awaited[-1][1]
     single = False
     for plan, disclosures in _single_record_losses(session, study):
         single = plan.records > 0
@@ -131,11 +147,12 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         tuple(removed_owners(session, study)),
         there,
         single,
+        (*there, *awaited),
     )
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return a release's loss for each block; without a bound, those of its public columns."""
+    """Return the loss of each block of a release, or of its public columns if it has no bound."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
@@ -195,6 +212,7 @@ def forecast(
     services: Services,
     session: Session,
     study: str,
+    planned: Plan,
     disclosures: Sequence[BlockDisclosure],
     refused: PramanaError | None = None,
     *,
@@ -209,12 +227,12 @@ def forecast(
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     try:
-        _require_fits(row, disclosures, found)
+        _require_fits(row, disclosures, found, planned)
     except BudgetExceeded as error:
         refused = refused or error
     return PrivacyForecast(
         before=_message(row, found, plan, facts, central),
-        after=_message(row, found.with_other(disclosures), plan, facts),
+        after=_message(row, found.with_other(disclosures, planned), plan, facts),
         refused=None if refused is None else str(refused),
     )
 
@@ -246,9 +264,9 @@ def require_budget_covers(session: Session, study: StudyRow) -> None:
         return
     plan = find_study_plan(session, study.name)
     if plan is not None:
-        require_within(study.record_limit, plan)
+        require_within(study, plan)
     found = announced(session, study.name)
-    earlier = replace(found, left=(), to_come=())
+    earlier = replace(found, left=(), to_come=(), counted=())
     sent: list[tuple[ReleaseRow | ReportPlanRow, Sequence[BlockDisclosure]]] = [*found.arrived]
     for one, disclosures in (*sent, *_single_record_losses(session, study.name)):
         try:
@@ -268,17 +286,16 @@ def require_budget_covers(session: Session, study: StudyRow) -> None:
                 where=where,
                 remedy=f"A release cannot be undone. Set {larger} (`miner-service study budget`).",
             ) from None
-        earlier = earlier.with_other(disclosures)
+        earlier = earlier.with_other(disclosures, one if isinstance(one, ReleaseRow) else None)
 
 
 def _require_fits(
     study: StudyRow,
     disclosures: Sequence[BlockDisclosure],
     others: AnnouncedReleases,
-    source: ReleaseRow | ReportPlanRow | None = None,
+    source: ReleaseRow | ReportPlanRow | Plan,
 ) -> None:
-    """Check a new disclosure: a release, a plan for single records, or (`row` None) a planned
-    release.
+    """Check the disclosures of a release, a plan for single records, or a planned release.
 
     Raises BudgetExceeded.
     """
@@ -286,13 +303,18 @@ def _require_fits(
         require_no_budget(study, source)
     if study.central_records is not None:
         _require_central(study.central_records, disclosures, source)
-    excess = _excess(study, others.owed, others.with_other(disclosures).owed)
+    everything = others.with_other(
+        disclosures, None if isinstance(source, ReportPlanRow) else source
+    )
+    excess = _excess(study, others.owed, everything.owed)
     if excess is not None:
         raise excess
+    if study.central_limit is not None:
+        _require_central_epsilon(study, others, everything)
 
 
 def _require_central(
-    most: int, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | ReportPlanRow | None
+    most: int, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | ReportPlanRow | Plan
 ) -> None:
     """Check a central budget that requires `most` records. Raises BudgetExceeded.
 
@@ -301,9 +323,9 @@ def _require_central(
     """
     if isinstance(source, ReportPlanRow):
         raise _central_excess("reports of single records have a local bound only", "records")
-    if source is not None and not kind_of_release(source).has_records:
+    if isinstance(source, ReleaseRow) and not kind_of_release(source).has_records:
         raise _central_excess("a release without records does not hide in others", "kind")
-    if source is not None and source.records < most:
+    if isinstance(source, ReleaseRow) and source.records < most:
         raise _central_excess(
             f"each release needs {most:,} records, and this one has {source.records:,}", "records"
         )
@@ -311,6 +333,27 @@ def _require_central(
     if public:
         raise _central_excess(
             f"public columns such as {public[0]!r} distinguish records", public[0]
+        )
+
+
+def _require_central_epsilon(
+    study: StudyRow, before: AnnouncedReleases, after: AnnouncedReleases
+) -> None:
+    """Check the bound of all releases' own channels, if the worst channels exceed the budget."""
+    if study.central_limit is None or study.max_central_epsilon is None:
+        return
+    if after.owed.record.determined.epsilon <= study.central_limit * SLACK:
+        return
+    now, then = before.central_epsilon(study), after.central_epsilon(study)
+    if then > study.max_central_epsilon * SLACK and then > now:
+        raise BudgetExceeded(
+            f"This release raises the central epsilon of a record in this study from"
+            f" {rounded_up(now)} to {rounded_up(then)}, at delta {study.central_delta:g} among"
+            f" {study.central_records:,} records. The budget is"
+            f" {rounded_down(study.max_central_epsilon)}.",
+            where="record",
+            remedy="Randomize more strongly: `owner-agent design --central-epsilon` finds a plan"
+            " that fits alone. Separate plans add up; a study plan of several owners counts once.",
         )
 
 
@@ -344,7 +387,7 @@ def _losses(
 def _excess(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
 ) -> BudgetExceeded | None:
-    of_record = study.record_limit, before.record.determined, after.record.determined
+    of_record = study.max_epsilon_record, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
         (
@@ -358,12 +401,10 @@ def _excess(
     ]
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * SLACK and then > now:
-            central = where == "record" and limit != study.max_epsilon_record
-            why = " by the study's central budget" if central else ""
             return BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
                 f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
-                f" {rounded_down(limit)}{why}; without this release,"
+                f" {rounded_down(limit)}; without this release,"
                 f" {rounded_down(max(limit - now.epsilon, 0.0))} of it is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
@@ -444,7 +485,7 @@ def _message(
         people=facts.people,
         at_several=ExtremesMessage.of(together.record) if facts.disjoint else None,
         budget=PrivacyBudget(
-            max_epsilon_record=study.record_limit,
+            max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
             max_central_epsilon=study.max_central_epsilon,
             central_delta=study.central_delta,

@@ -59,7 +59,7 @@ def _seconds_left(row: JobRow, now: datetime) -> float | None:
 
 
 def find_job(session: Session, identifier: str) -> JobRow:
-    """Return a job. Raises NotFound."""
+    """Return the job with this id. Raises NotFound."""
     row = session.scalar(select(JobRow).where(JobRow.id == identifier))
     if row is None:
         raise no_such("job")
@@ -72,7 +72,7 @@ def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
 
 
 def find_model(session: Session, identifier: str) -> ModelRow:
-    """Return a model. Raises NotFound."""
+    """Return the model with this id. Raises NotFound."""
     row = session.scalar(select(ModelRow).where(ModelRow.id == identifier))
     if row is None:
         raise no_such("model")

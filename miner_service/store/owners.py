@@ -97,7 +97,7 @@ def accept_invitation(
 
 
 def find_invitation(session: Session, identifier: str) -> InvitationRow:
-    """Return an invitation. Raises NotFound."""
+    """Return the invitation with this id. Raises NotFound."""
     row = session.scalar(select(InvitationRow).where(InvitationRow.id == identifier))
     if row is None:
         raise no_such("invitation")

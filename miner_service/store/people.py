@@ -35,7 +35,7 @@ def owner_message(row: OwnerRow) -> Owner:
 
 
 def find_study(session: Session, name: str) -> StudyRow:
-    """Return a study. Raises NotFound."""
+    """Return the study with this name. Raises NotFound."""
     row = session.scalar(select(StudyRow).where(StudyRow.name == name))
     if row is None:
         raise no_such("study")

@@ -68,15 +68,20 @@ class StudyRow(Base):
 
     @property
     def record_limit(self) -> float | None:
-        """The largest epsilon of a record that both the local and the central budget allow."""
+        """The largest epsilon of a record that both budgets allow for all plans."""
+        limits = (self.max_epsilon_record, self.central_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def central_limit(self) -> float | None:
+        """The largest epsilon of a record that the central budget allows for all plans."""
         if self.max_central_epsilon is None or self.central_records is None:
-            return self.max_epsilon_record
-        most = _record_limit(self.central_records, self.max_central_epsilon, self.central_delta)
-        return most if self.max_epsilon_record is None else min(most, self.max_epsilon_record)
+            return None
+        return _central_limit(self.central_records, self.max_central_epsilon, self.central_delta)
 
 
 @lru_cache
-def _record_limit(records: int, epsilon: float, delta: float) -> float:
+def _central_limit(records: int, epsilon: float, delta: float) -> float:
     # Imported here: the supervisor of jobs reads rows and needs no numerical library.
     from pramana_core.privacy import CentralLoss, largest_gamma
 

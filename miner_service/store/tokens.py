@@ -160,7 +160,7 @@ def tokens_ending(
 
 
 def token_row(session: Session, identifier: str) -> TokenRow:
-    """Return a token. Raises NotFound."""
+    """Return the token with this id. Raises NotFound."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
     if row is None:
         raise no_such("token")

@@ -94,8 +94,9 @@ def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
 
 
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA-256 of some parts by a secret key, without which nobody can test guesses of
-    them.
+    """Return HMAC-SHA-256 of some parts by a secret key.
+
+    Nobody without the key can test guesses of the parts.
     """
     running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:

@@ -84,8 +84,9 @@ class UniformWords:
 
 
 def words_below(n: int) -> int:
-    """Return how many words one attempt at an integer below `n` uses: one if n <= 2^32, else
-    two.
+    """Return the number of words per attempt to draw an integer below `n`.
+
+    It is one if n <= 2^32, else two.
     """
     return 1 if n <= RESOLUTION else 2
 

@@ -248,7 +248,7 @@ class Miner(Calls):
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
-        """Return a study."""
+        """Return the miner's message about a study."""
         return self.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:

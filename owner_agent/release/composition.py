@@ -46,7 +46,7 @@ def planned_draws(
 
 
 def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> tuple[Draw, ...]:
-    """Return draws whose `same_as` also lists the columns of equal values in `one_secret`."""
+    """Return draws whose `same_as` also contains what `one_secret` lists for the column."""
     return tuple(
         replace(draw, same_as=tuple(sorted({*draw.same_as, *one_secret.get(draw.column, ())})))
         for draw in draws

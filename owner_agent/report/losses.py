@@ -101,7 +101,10 @@ def refusals(losses: Losses | None) -> Iterator[str]:
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry]) -> Losses:
-    """Return the losses of columns from earlier releases, and with the draws of a new release."""
+    """Return each column's loss from earlier releases, before and after a new release.
+
+    `draws` are the draws of the new release.
+    """
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     ends = [
         (losses(left, beside=draws), Unbounded.of(left, beside=draws)),

@@ -108,22 +108,25 @@ class StudyForecast:
 
     def _budget(self) -> Iterator[str]:
         now, then = self.forecast.before.budget, self.forecast.after.budget
-        if now.max_epsilon_record is not None and then.left_for_record is not None:
-            fits = self.forecast.refused is None
-            later = f", and {rounded_down(then.left_for_record)} after this release" if fits else ""
+        left, after = now.left_for_record or 0.0, then.left_for_record or 0.0
+        fits = self.forecast.refused is None
+        later = f", and {rounded_down(after)} after this release" if fits else ""
+        if now.max_epsilon_record is not None:
             limit = rounded_down(now.max_epsilon_record)
             yield (
-                f"The study's budget for a record is epsilon {limit}:"
-                f" {rounded_down(now.left_for_record or 0.0)} of it remains{later}."
+                f"The study's budget for a record is epsilon {limit}: {rounded_down(left)} of it"
+                f" remains{later}."
             )
         if now.max_central_epsilon is not None:
             yield (
-                f"The study also limits the central epsilon to {now.max_central_epsilon:.4g}, "
-                f"at delta {now.central_delta:g} among at least {now.central_records or 0:,} "
-                "records."
+                f"The study limits the central epsilon to {rounded_down(now.max_central_epsilon)},"
+                f" at delta {now.central_delta:g} among at least {now.central_records or 0:,}"
+                f" records. Every plan of epsilon {rounded_down(left)} fits{later}, and any plan"
+                " that keeps the limit together with all others."
             )
         if now.max_epsilon_column is not None:
-            yield f"The study's budget for each column is epsilon {now.max_epsilon_column:.4g}."
+            limit = rounded_down(now.max_epsilon_column)
+            yield f"The study's budget for each column is epsilon {limit}."
 
 
 _NOTE = (

@@ -74,7 +74,7 @@ def share_proven(block: Block, name: str) -> float:
 
 
 def _revealed(block: Block, name: str) -> tuple[str, ...]:
-    """Return the categories that have a true cell for which every report proves the category."""
+    """Return the categories that all reports prove, at least for some combination in the block."""
     certain = _proven_units(block, name) == RESOLUTION
     categories = next(v.categories for v in block.variables if v.name == name)
     if certain.size == 1:

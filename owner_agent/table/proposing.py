@@ -193,7 +193,7 @@ def _are_dates(values: pa.Array) -> bool:
 
 
 def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructArray]) -> str:
-    """Return the column that identifies the records, possibly with mistakes. Raises OptionError."""
+    """Return the column of record ids, even if some ids are faulty. Raises OptionError."""
     rows = len(next(iter(columns.values())))
     candidates = [name for name in counts if _identifies(counts[name], rows)]
     named = [name for name in counts if _IDENTIFIES.search(name)]

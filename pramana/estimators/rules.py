@@ -114,7 +114,7 @@ class AssociationRules(Estimator):
 
     @property
     def rules_(self) -> pd.DataFrame:
-        """The rules, one row each, by length."""
+        """The rules, one row each, sorted by length."""
         return rules_frame(self._fitted.itemsets, self._fitted.rules)
 
     @property

@@ -1,4 +1,4 @@
-"""Options of a simulation of shared trees. Importing this module loads little."""
+"""Options of a simulation of shared trees. Importing this module is fast."""
 
 from __future__ import annotations
 

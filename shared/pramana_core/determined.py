@@ -2,8 +2,8 @@
 
 To test whether a column reveals a sensitive column, the sensitive value of each record is guessed
 from the other records with the same value in the first column. Unique ids therefore reveal nothing.
-The column reveals the sensitive column if more than 99 % of the guesses are right, and at most half
-as many are wrong as if the most frequent value were always guessed.
+The column reveals the sensitive column if more than 99 % of the guesses are right, and if there are
+at most half as many wrong guesses as when always guessing the most frequent value.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ SHARE = 0.99
 """A column reveals another only if more than this share of the guesses from it are right."""
 
 OF_BASE = 0.5
-"""The most errors of these guesses, relative to always guessing the most frequent value."""
+"""The maximum number of wrong guesses, relative to always guessing the most frequent value."""
 
 LEAST_RECORDS = 20
 """With fewer records, columns agree by chance."""
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""The most pairs of values that are counted; a column that reveals another has few of them."""
+"""The maximum number of pairs of values that are counted; a column that reveals another has few of
+them.
+"""
 
 EXACT = 400
 """Up to this many pairs of columns are counted in all records, more pairs in fewer records."""
@@ -78,7 +80,10 @@ class PairCounts:
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take each column's number of categories. The `givers` may reveal `sensitive` columns."""
+        """Prepare the counts; `sizes` has each column's number of categories.
+
+        Columns of `givers` may reveal columns of `sensitive`.
+        """
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1

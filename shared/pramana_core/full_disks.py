@@ -23,8 +23,9 @@ def is_full(error: OSError) -> bool:
 
 
 def no_room(what: str, path: Path | None = None) -> StorageFull:
-    """Return the error that `what` cannot be stored, with `path` if the error's reader may know
-    it.
+    """Return the error that `what` cannot be stored.
+
+    Pass `path` only if the readers of the error may see it.
     """
     place = "" if path is None else f" at {path}"
     return StorageFull(

@@ -60,7 +60,7 @@ published probabilities to 2^-32 determines the inverse.
 """
 
 LISTED_ENTRIES = 1 << 26
-"""The most entries of a matrix that is listed (half a gigabyte)."""
+"""The maximum number of entries of a matrix that is listed (half a gigabyte)."""
 
 
 class Transition(ABC):
@@ -343,7 +343,7 @@ class DecodedTransition(Transition):
     @property
     @abstractmethod
     def _decoder(self) -> Tensor:
-        """D, K x L. Raises SingularChannel."""
+        """The K x L matrix D of `solve`. Raises SingularChannel."""
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder, tensor, axis)

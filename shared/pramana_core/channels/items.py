@@ -37,7 +37,9 @@ from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 ITEMS = 16
-"""The most categories of a variable reported as items, which has 2^K possible reports."""
+"""The maximum number of categories of a variable reported as items, which has 2^K possible
+reports.
+"""
 
 
 @dataclass(frozen=True)
@@ -320,7 +322,10 @@ class CutAndPaste(ListedTransition):
 
     @cached_property
     def _weights(self) -> Tensor:
-        """The estimator of a combination, indexed by the number of its items in a report."""
+        """The weight of a report in the estimated count of a combination of items.
+
+        The index is the number of these items in the report.
+        """
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"Cut and paste with K = {self.cut} and rho = {self.rho:.4g} reveals (almost)"

@@ -268,8 +268,9 @@ def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
 
 
 def _noise(own: float, other: float, cells: int) -> tuple[float, float]:
-    """Return (C, D), from the mean squares of a cell's estimate by records inside and outside
-    it.
+    """Return (C, D), given the mean squares of a cell's estimate from one record.
+
+    `own` is for a record in the cell, `other` for a record in another cell.
     """
     # With two cells both variances are equal, so C may be 1.
     c = (own - other - 2 / cells) / (1 - 2 / cells) if cells > 2 else 1.0

@@ -20,6 +20,7 @@ from pramana_core.design.requirements import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Plan
+from pramana_core.privacy import ShuffledReport, central_loss, largest_gamma
 from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
 
@@ -45,8 +46,13 @@ NOTE = (
 _LOSSLESS = 1e-15
 """Losses below this are raised to it before they are compared, because they are rounding errors."""
 
+_ROUNDS, _CLOSE, _STEEPNESS = 8, 1.01, 1.2
+"""The rounds of the search for a gamma, its tolerance, and the exponent of its steps."""
+
 _LOOKS = 200_000
-"""The most pairs of a sampled set and a table for a prediction by the moment estimator."""
+"""The maximum number of pairs of a sampled set and a table for a prediction by the moment
+estimator.
+"""
 
 _MANY = "There are too many tables and sets for the moment estimator, so the tables are pooled."
 _PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
@@ -67,6 +73,14 @@ class Problem:
     def __post_init__(self) -> None:
         if self.records < 1:
             raise OptionError(f"records must be at least 1, not {self.records}.", where="records")
+
+    @cached_property
+    def sure(self) -> Requirements:
+        """The requirements at the largest gamma with which every plan keeps the central bound."""
+        needs = self.needs
+        if needs.central is None:
+            return needs
+        return replace(needs, gamma=min(needs.gamma, largest_gamma(self.records, needs.central)))
 
 
 @dataclass(frozen=True)
@@ -294,7 +308,7 @@ def _compare(problem: Problem, family: str | None, progress: StagedProgress) -> 
 
 def builds(problem: Problem) -> dict[str, Build]:
     """Return the builders of all families of plans for a problem, by family name."""
-    found = dict(families(problem.needs))
+    found = dict(families(problem.sure))
     if len(problem.needs.sensitive) > 1:
         found[MIXED] = mixed(problem.goal, problem.records)
         if _many_categories(problem):
@@ -312,7 +326,7 @@ def _in_subsets(made: Option) -> bool:
 
 def _many_categories(problem: Problem) -> bool:
     """Whether, within one owner, some wanted variable or pair is better reported in subsets."""
-    needs = problem.needs
+    needs = problem.sure
     return any(
         bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
         for names in problem.goal.sets
@@ -354,8 +368,36 @@ def unserved(wanted: Goal, served: Goal) -> str:
 def option(problem: Problem, name: str, build: Build) -> Option:
     """Return the option of one family, with its plan and predicted errors.
 
-    If the family samples sets of variables, the probabilities of the sets are optimized.
+    If the family samples sets of variables, the probabilities of the sets are optimized. Under a
+    central bound, the plan has the largest gamma, to about one percent, with which it states at
+    most this bound; a family that serves no table with the worst channels' gamma keeps that gamma.
     """
+    central, most = problem.needs.central, problem.needs.gamma
+    if central is None:
+        return _option(problem, name, build)
+    low = gamma = problem.sure.gamma
+    best, high = Option(name, None, UNPREDICTED), math.inf
+    for _ in range(_ROUNDS):
+        made = _option(replace(problem, needs=replace(problem.needs, gamma=gamma)), name, build)
+        if made.plan is None or not made.able:
+            return best if best.plan else made
+        report = ShuffledReport.of(made.plan)
+        # A study plan joins its owners' parts, which rounds the same bound in another order.
+        stated = central_loss(report, problem.records, central.delta).epsilon * (1 + 1e-9)
+        if stated <= central.epsilon:
+            best, low = made, gamma
+        else:
+            high = gamma
+        if stated <= central.epsilon <= _CLOSE * stated or low >= most or high <= _CLOSE * low:
+            break
+        # Near the solution, epsilon grows a little slower than gamma.
+        gamma = min(most, gamma * (central.epsilon / max(stated, _LOSSLESS)) ** _STEEPNESS)
+        if not low < gamma < high:
+            gamma = math.sqrt(low * min(high, most))
+    return best
+
+
+def _option(problem: Problem, name: str, build: Build) -> Option:
     try:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
@@ -386,7 +428,7 @@ def _predict(problem: Problem, name: str, plan: Plan) -> Option:
     if math.isinf(min(moments.score, pooled.score)):
         reason = f"By moments: {moments.missing}"
         reason += f" Pooled: {pooled.missing}" if pooled.missing else ""
-    return Option(name, plan, moments, reason, pooled=pooled, partly=partly)
+    return Option(name, plan, moments, reason, pooled, partly, problem.needs.gamma)
 
 
 def _many(plan: Plan, goal: Goal) -> bool:

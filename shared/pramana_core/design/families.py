@@ -177,7 +177,8 @@ def _units(chances: Tensor) -> list[int]:
     """Return positive integers with sum 2^32, proportional to the probabilities to within 1e-7."""
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
-    units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
+    whole = sum(parts)
+    units = [max(1, part * RESOLUTION // whole) for part in parts]
     units[units.index(max(units))] += RESOLUTION - sum(units)
     return units
 

@@ -144,7 +144,8 @@ class Option:
     """The plan of one family, and its predicted errors.
 
     `plan` is None if the family cannot meet the requirements; `reason` says why. `partly` means
-    that the moment estimator cannot estimate all other tables that learners may need.
+    that the moment estimator cannot estimate all other tables that learners may need. `built_for`
+    is the gamma for which the family built the plan; rounding can give the plan a smaller one.
     """
 
     family: str
@@ -153,6 +154,7 @@ class Option:
     reason: str = ""
     pooled: PredictedErrors = UNPREDICTED
     partly: bool = False
+    built_for: float = math.nan
 
     @property
     def able(self) -> bool:

@@ -154,7 +154,7 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
 def given_cuts(
     values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float]
 ) -> Discretization:
-    """Cut at given points; the values, (n,), are only counted.
+    """Cut at given points; the n values only determine the count of each group.
 
     Raises OptionError: a value is not a finite number, the cuts do not ascend, or the
     representatives do not fit.

@@ -94,7 +94,7 @@ class UsedTables:
     filled: dict[tuple[str, ...], None] = field(default_factory=dict)
 
     def note(self, names: tuple[str, ...], *, pooled: bool, filled: bool) -> None:
-        """Record a table."""
+        """Record that a table was used, and whether it was `pooled` or `filled` in."""
         self.pooled |= {names: None} if pooled else {}
         self.filled |= {names: None} if filled else {}
         if self.whole is not None:

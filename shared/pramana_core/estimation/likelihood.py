@@ -43,7 +43,7 @@ class FactoredModel:
 
     @cached_property
     def rest(self) -> Axes:
-        """The axes in no factor."""
+        """The axes that are in no factor."""
         return self._others(tuple(axis for own, _ in self.factors for axis in own))
 
     @property

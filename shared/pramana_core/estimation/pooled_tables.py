@@ -76,7 +76,7 @@ class PooledIndependence(Independence):
 
 
 MOST_TESTS = 64
-"""The most sets that are tested for omitted interactions."""
+"""The maximum number of sets that are tested for omitted interactions."""
 
 
 class PooledTables:
@@ -265,7 +265,7 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return a root of the covariance of all mean parameters, and their values."""
+        """Return a square root of the mean parameters' covariance matrix, and their values."""
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)
         root = _root(joint)

@@ -174,7 +174,10 @@ class WeighingPass:
         return counts.reshape(2, 2, -1)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return (2, 2, cells): grains and finer grains, each of the weights and the squares."""
+        """Return exact sums by cell, of shape (2, 2, cells).
+
+        The first axis is for the weights and their squares, the second for coarse and fine parts.
+        """
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()
@@ -211,8 +214,9 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """Exponents g of the grains 2^-g: a grain and a finer grain, for weights and for
-        squares.
+        """The exponents g of the grains 2^-g, as (grain, finer grain).
+
+        The first pair is for weights, the second for their squares.
         """
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()

@@ -18,9 +18,10 @@ class LackOfFit:
         variables, order: the model's variables, and how many of them may interact in it.
         statistic: the deviation of the reports towards interactions of one more variable, relative
             to its expectation under the model, or None if untested.
-        degrees_of_freedom: multiplied by these, the statistic has approximately a chi-square
-            distribution with these degrees of freedom.
-        p_value: the probability of so large a statistic under the model, or None if untested.
+        degrees_of_freedom: under the model, the statistic times this number has approximately a
+            chi-square distribution with this many degrees of freedom.
+        p_value: the probability under the model of a statistic that is at least this large, or None
+            if untested.
         reason: why the model cannot be tested, or an empty text.
     """
 

@@ -96,7 +96,7 @@ class JointCounts:
 
 
 class PartitionedCounts(RecordTables):
-    """Counts of reported codes over columns of records in pieces; `run` runs a pass over them."""
+    """Counts of reported codes, for records stored in pieces; `run` runs a pass over the pieces."""
 
     pass_cells = 1 << 22  # every piece being counted or waiting to be added has this many
 

@@ -115,7 +115,7 @@ class RuleCounts(_Counts):
 
     @property
     def wholes(self) -> SupportCounts:
-        """The counts of the whole rules, as for itemsets."""
+        """The counts of records that contain the whole rule, in the form used for itemsets."""
         before = self.unshrunk
         counts = [
             SupportCounts(

@@ -1,4 +1,4 @@
-"""Options for combining the trees of several owners. Importing this module loads little."""
+"""Options for combining the trees of several owners. Importing this module is fast."""
 
 from __future__ import annotations
 

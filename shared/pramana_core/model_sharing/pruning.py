@@ -115,7 +115,7 @@ def _violates(branch: Branch, met: Met) -> bool:
 
 
 def merge_fewest(parts: Sequence[Branch], join: Join, met: Met) -> list[Branch]:
-    """Merge siblings until all meet the requirement; one leaf remains if that takes all siblings.
+    """Merge siblings until all meet the requirement; if all must merge, one leaf remains.
 
     Each violating part merges with the siblings for which the fewest hits are lost. In a tie, the
     set with the fewest parts that meet the requirement is chosen, and then the smallest set.

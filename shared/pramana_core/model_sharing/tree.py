@@ -252,7 +252,7 @@ def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:
 def rows_of(
     chosen: npt.NDArray[np.intp], rows: npt.NDArray[np.intp], parts: int
 ) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each part, in order; `chosen` has each row's index of its part."""
+    """Return the rows of each part, in order; `chosen` has the index of each row's part."""
     if parts <= 4:
         return [rows[chosen == part] for part in range(parts)]
     ends = np.cumsum(np.bincount(chosen, minlength=parts))[:-1]

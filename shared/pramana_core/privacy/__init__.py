@@ -29,6 +29,7 @@ from pramana_core.privacy.posterior import (
 )
 from pramana_core.privacy.shuffling import (
     DELTA,
+    GAMMA_LIMIT,
     CentralLoss,
     ShuffledReport,
     central_loss,
@@ -48,6 +49,7 @@ from pramana_core.privacy.study_loss import (
 
 __all__ = [
     "DELTA",
+    "GAMMA_LIMIT",
     "NOTHING",
     "PRIOR",
     "Amplification",

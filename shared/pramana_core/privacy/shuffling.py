@@ -95,7 +95,7 @@ _GRID = 32
 """The grid points per root mean square of a report's score, up to 2^22 points in all."""
 
 _PAIRS = 1 << 28
-"""The most entries of a listed matrix whose rows are compared pairwise."""
+"""The maximum number of entries of a listed matrix whose rows are compared pairwise."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ class CentralLoss:
 
     epsilon: float
     delta: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float | None = None) -> Self:
+        """Return a bound whose delta is `DELTA` by default."""
+        return cls(epsilon, DELTA if delta is None else delta)
 
     def __add__(self, other: CentralLoss) -> CentralLoss:
         """Return the loss from two releases under different linkage secrets."""

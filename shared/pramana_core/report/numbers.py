@@ -50,7 +50,7 @@ def count(value: float | None) -> str:
 
 
 def measured(value: float, error: float | None) -> str:
-    """Return a number and its standard error, if any, to the error's second digit."""
+    """Return a number and its standard error, if any, rounded to the error's second digit."""
     if error is None or value != value or error < ROUNDING:
         return number(value)
     digits = min(4, max(0, 1 - math.floor(math.log10(error))))

@@ -48,7 +48,7 @@ class Column(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its values."""
+        """The type of the column's values."""
 
     def __len__(self) -> int:
         """Return the count of values."""

@@ -150,11 +150,12 @@ class PrivacyBudget(Message):
     """The largest losses that a study allows, in epsilons; null means no limit.
 
     `max_epsilon_record` limits a record's loss if columns determine each other, and
-    `max_epsilon_column` limits a column's loss from its own draws. `left_for_record` is the
-    remainder of the first limit after all sent and announced releases; `left_for_columns` is the
-    remainder of the second, for each variable that a release randomized. `max_epsilon_record` also
-    ensures the central budget, `max_central_epsilon` at `central_delta` among at least
-    `central_records` records, if all releases have the same records.
+    `max_epsilon_column` limits a column's loss from its own draws. `max_central_epsilon` limits the
+    central epsilon of all releases, at `central_delta` among at least `central_records` records, if
+    all releases have the same records. `left_for_record` is the largest further loss of a record
+    that fits both of its limits with every plan, after all sent and announced releases; a plan
+    whose own central epsilon fits may lose more. `left_for_columns` is the remainder of
+    `max_epsilon_column`, for each variable that a release randomized.
     """
 
     max_epsilon_record: float | None
@@ -276,8 +277,7 @@ class PrivacyQuestion(Message):
 
 
 class PrivacyForecast(Message):
-    """A study's privacy before and after a release, and in `refused` why it would be rejected, if
-    so.
+    """A study's privacy before and after a release; `refused` is why it would be rejected, or null.
 
     `before` and `after` each have the budget and what remains of it at that moment.
     """

@@ -83,7 +83,7 @@ class ReleaseBody(Message):
 
     @property
     def content(self) -> Any:
-        """The message of its content."""
+        """The message with the release's content."""
         return getattr(self, self.release_kind.field)
 
     @property
@@ -158,10 +158,11 @@ ReleaseState = Literal["open", "sealed", "withdrawn"]
 class Consistency(Message):
     """The result of a test of whether a release's reports can come from the channels of its plan.
 
-    `p_value` is an upper bound on the probability that honest reports give so much evidence against
-    the plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table with
-    the most evidence. `tables` counts the examined tables, and `left_out` the tables that are too
-    large or too many to examine. A `not-examined` release has no p-value, for the `reason` given.
+    `p_value` is an upper bound on the probability that honest reports give this much evidence
+    against the plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table
+    with the most evidence. `tables` counts the examined tables, and `left_out` the tables that are
+    too large or too many to examine. A `not-examined` release has no p-value, for the `reason`
+    given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -178,8 +179,8 @@ class RepeatedReports(Message):
 
     `compared` is the count of those releases. `records` counts the records of this release that are
     also in one of them, and `changed` those that one of the `releases` (ids) reports differently.
-    With `anew`, some record differs from all earlier reports, so the study's sums count the block
-    as drawn again.
+    If `anew` is true, some record differs from all its earlier reports, and the study's sums count
+    the block as drawn again.
     """
 
     variables: list[Label]
@@ -217,7 +218,7 @@ class Release(ReleaseBody):
 
     @property
     def content_digest(self) -> str:
-        """The digest of its content."""
+        """The digest of the release's content."""
         return str(getattr(self, self.release_kind.digest_field))
 
     # A return type would replace the fields in the OpenAPI document.
@@ -342,7 +343,7 @@ class LinkageCheck(Message):
 
     @property
     def difference(self) -> LinkageDiffers | None:
-        """The error if records under this secret cannot be joined with others, or None."""
+        """The error if other owners have another secret, or None; None for different people."""
         if not self.others or self.people == "different":
             return None
         return linkage_differs(self.study, self.people, self.others)

@@ -148,7 +148,7 @@ def variable_json(variable: Variable) -> dict[str, Any]:
 def write_json(document: Mapping[str, Any]) -> str:
     """Return a document as one line of JSON, with every number in full precision.
 
-    In a tree of many nodes, spaces that show the depth would take more room than the content.
+    Indentation would need more space than the content of a tree with many nodes.
     """
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 

@@ -121,7 +121,7 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return which columns have so few values, equally spaced, that equations reveal them."""
+    """Return which columns have so few, equally spaced values that equations can reveal them."""
     bits = []
     for column in given.matrix.T:
         # Numbers that overflow when divided by the finest step are not in equal steps.

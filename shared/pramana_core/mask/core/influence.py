@@ -60,7 +60,7 @@ class Influence:
     def told(self) -> Floats:
         """The share of a record's variance given S that its masked value reveals, n numbers.
 
-        It is w^2 / (w^2 + s^2), with weight w and noise s. This is the R^2 that a reader reaches
+        It is w^2 / (w^2 + s^2), with weight w and noise s. This is the R^2 reached by a reader
         who knows all other records and E(X|S).
         """
         return self._of(self._revealed)

@@ -26,8 +26,10 @@ LANDMARKS = 100
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Expectations of q targets: at n records, fitted or with the record left out, and at new
-    records.
+    """Predicted expectations of q targets.
+
+    `fitted` has the predictions of the n records from all records, and `left_out` the prediction
+    of each record from the other records. `predict` is for new records.
     """
 
     fitted: Floats
