@@ -50,7 +50,9 @@ _ROUNDS, _CLOSE, _STEEPNESS = 8, 1.01, 1.2
 """The rounds of the search for a gamma, its tolerance, and the exponent of its steps."""
 
 _LOOKS = 200_000
-"""The most pairs of a sampled set and a table for a prediction by the moment estimator."""
+"""The maximum number of pairs of a sampled set and a table for a prediction by the moment
+estimator.
+"""
 
 _MANY = "There are too many tables and sets for the moment estimator, so the tables are pooled."
 _PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
