@@ -197,9 +197,7 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
 def _study_of(
     owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
-    """Return the owner's name, and [miner] from the invitation if there is one. Raises
-    OptionError.
-    """
+    """Return the owner's name, and [miner] from the invitation, if any. Raises OptionError."""
     if invitation is not None:
         from owner_agent.release.joining import read_invitation
 
@@ -308,9 +306,7 @@ def _require_readable(proposed: ProposedSite) -> None:
 def _confirm_list(
     variable: ProposedVariable, number: int, proposed: ProposedSite
 ) -> ProposedVariable | None:
-    """Return a variable with its confirmed or replaced list, or None if the person omits the
-    column.
-    """
+    """Return a variable with its confirmed or replaced list, or None if the person omits it."""
     out = console()
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
@@ -360,9 +356,7 @@ def _show_reading(proposed: ProposedSite) -> None:
 
 
 def _show(proposed: ProposedSite) -> None:
-    """Print a summary of the site file. It contains no value of the table, because scripts log
-    it.
-    """
+    """Print a summary of the site file without any value of the table, because scripts log it."""
     out = console()
     sensitive = sum(v.sensitive for v in proposed.variables)
     out.print(

@@ -118,9 +118,7 @@ class ReleaseCommand:
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 
     def extended(self, extended: ExtendedSite) -> Self:
-        """Write a new section into the site file if a person confirms it; return the command with
-        it.
-        """
+        """Write a new section to the site file if a person agrees; return the command with it."""
         if not write_changes(extended, yes=self.yes, show=not self.json):
             raise typer.Exit
         return replace(self, site=extended.site)
@@ -137,9 +135,7 @@ class ReleaseCommand:
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return the path for the report, or None if no page is written (--json without
-        --publish).
-        """
+        """Return the path for the report, or None if --json without --publish writes no page."""
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.leaves and self.report is None):

@@ -97,9 +97,7 @@ class Door:
                 await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the answer to the single-use link or to a request without access; otherwise
-        None.
-        """
+        """Return the answer to the single-use link or to a request without access, else None."""
         headers, path = Headers(scope=scope), scope["path"]
         if path in _OPEN:
             return None

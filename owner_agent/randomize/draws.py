@@ -72,9 +72,7 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 
 
 def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
-    """Return an epoch of 63 random bits, which differs from all earlier epochs without a list of
-    them.
-    """
+    """Return an epoch of 63 random bits, which differs from earlier ones without listing them."""
     return int.from_bytes(random_bytes(8)) >> 1
 
 

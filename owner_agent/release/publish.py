@@ -163,9 +163,7 @@ class PreparedRecords(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table. Records reported before keep their reports. Raises
-        HistoryLost.
-        """
+        """Randomize a site's table, keeping earlier reports of records. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -206,9 +204,7 @@ class PreparedRecords(PreparedRelease):
         )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check also that the custodian chose how to report corrections. Raises
-        RecordsCorrected.
-        """
+        """Check also the choice of how to report corrections. Raises RecordsCorrected."""
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
 

@@ -52,9 +52,7 @@ class ScratchReports:
 
 
 class SortedRuns:
-    """Runs of reports, each sorted by pseudonym. For an invalid table, the runs have only
-    pseudonyms.
-    """
+    """Runs of reports, each sorted by pseudonym; only pseudonyms if the table is invalid."""
 
     def __init__(self, folder: Path, plan: Plan):
         """Start without any run. Runs that are added will be stored in `folder`."""
@@ -81,9 +79,7 @@ class SortedRuns:
         self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Merge the runs, with about `rows` rows in memory. Raises DuplicateRecordId,
-        StorageFull.
-        """
+        """Merge the runs, about `rows` rows in memory. Raises DuplicateRecordId, StorageFull."""
         whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])

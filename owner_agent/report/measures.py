@@ -62,9 +62,7 @@ def together(plan: PlannedSite) -> Amplification:
 def variable_row(
     plan: PlannedSite, block: Block, name: str, records: int, limits: Measures
 ) -> Measures:
-    """Return a variable's disclosure and accuracy as a row. `limits` are the bounds of its
-    block.
-    """
+    """Return a variable's disclosure and accuracy as a row. `limits` are its block's bounds."""
     reasons: dict[str, str] = {}
     channel: Transition | None = block.channel
     if len(block.names) > 1:

@@ -372,9 +372,7 @@ def central_of(site: Site, now: PreparedRecords, delta: float = DELTA) -> Centra
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Check in advance what the miner will check. Raises BudgetExceeded, StudyPlanNotFollowed,
-    LinkageDiffers.
-    """
+    """Raise in advance the miner's errors BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers."""
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
         raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)

@@ -1,6 +1,4 @@
-"""Building the plan of a site file. Only this module builds one, so it protects every sensitive
-variable.
-"""
+"""The only module that builds a site file's plan, so it protects every sensitive variable."""
 
 from __future__ import annotations
 

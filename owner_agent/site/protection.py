@@ -84,9 +84,7 @@ def _revealed(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return, for each true cell, the probability, in units of 2^-32, that a report proves the
-    value.
-    """
+    """Return each true cell's probability, in units of 2^-32, that a report proves the value."""
     # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
     # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel
@@ -103,9 +101,7 @@ def _values(block: Block, name: str) -> Codes:
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return, for each true cell, the probability, in units of 2^-32, that a report proves
-    `values`.
-    """
+    """Return each true cell's probability, in units of 2^-32, that a report proves `values`."""
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))

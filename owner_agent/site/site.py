@@ -231,9 +231,7 @@ class Site(BaseModel):
 
     @property
     def peer(self) -> PeerSection:
-        """The study and owners for learning without a miner. Raises ConfigError without the
-        section.
-        """
+        """The study and owners for learning without a miner. Raises ConfigError if absent."""
         return _required(self.file.peer, "peer", "with the study and the known peers")
 
 

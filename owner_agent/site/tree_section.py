@@ -51,9 +51,7 @@ class AttributeSection(ColumnSection):
 
     @property
     def declared(self) -> bool:
-        """Whether the site file lists the possible values. If so, they are not read from the
-        table.
-        """
+        """Whether the site file lists the possible values, so the table's are not read."""
         return self.categories is not None or self.low is not None
 
     @model_validator(mode="after")

@@ -23,9 +23,7 @@ from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
 def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
-    """Return the total loss of the blocks that owners draw. Each block counts once for all
-    receivers.
-    """
+    """Return the total loss of the blocks that owners draw, each counted once for all receivers."""
     return total_loss(
         BlockDisclosure(
             owner,
