@@ -102,9 +102,7 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{
 
 @_section
 class ClusterSettings:
-    """A Dask cluster that counts the records of jobs. Without a cluster, each job's process counts
-    them.
-    """
+    """A Dask cluster that counts records for jobs. Without it, each job's process counts them."""
 
     scheduler: str | None = None
     authority: Path | None = None

@@ -147,9 +147,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return the host on which a worker listens: without TLS this machine, otherwise None for
-    all.
-    """
+    """Return the host on which a worker listens: this machine without TLS, else None for all."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname

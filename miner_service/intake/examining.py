@@ -68,9 +68,7 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The findings for a release. `with_` has the ids of the earlier releases that were looked
-    up.
-    """
+    """The findings for a release. `with_` has the ids of the earlier releases looked up."""
 
     with_: frozenset[str]
     found: tuple[RepeatedReports, ...]

@@ -176,9 +176,7 @@ def _state(row: ReportPlanRow) -> ReportsState:
 
 
 def close(services: Services, study: str) -> ReportCounts:
-    """Stop accepting reports; repeating this is harmless. Raises NotFound, or Conflict if
-    withdrawn.
-    """
+    """Stop accepting reports, unless stopped already. Raises NotFound, or Conflict if withdrawn."""
     with services.database.write() as session:
         row = find_reports(session, study)
         if row.state == "withdrawn":

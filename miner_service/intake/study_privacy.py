@@ -218,9 +218,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after a planned release, and why it would be rejected, if
-    so.
-    """
+    """Return a study's sums before and after a planned release, and any reason to reject it."""
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
@@ -430,9 +428,7 @@ _SINGLE = CentralMessage(unstated="reports of single records have only a local b
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound for results from these releases, which may not be all of the
-    study's.
-    """
+    """Return the central bound for results from these releases, perhaps not all of the study's."""
     found, used = announced(session, study), {row.id for row in rows}
     if found.single:
         return _SINGLE
@@ -525,9 +521,7 @@ def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return warnings if a record lost more than at one owner alone, or more than the study plan
-    allows.
-    """
+    """Return warnings if a record lost more than at one owner alone or than the plan allows."""
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
@@ -567,9 +561,7 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
-    """Return a warning if a removed owner has releases in a study whose owners have different
-    people.
-    """
+    """Return a warning on releases of removed owners in a study whose owners' people differ."""
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []

@@ -148,9 +148,7 @@ def _end_invitations(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end(row: InvitationRow, now: datetime) -> None:
-    """Make an invitation expire, and erase its secret so that setting back the clock cannot revive
-    it.
-    """
+    """Make an invitation expire, and erase its secret so that no change of the clock revives it."""
     row.expires = min(row.expires, now)
     row.hash = ""
 

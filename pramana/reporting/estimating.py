@@ -285,9 +285,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables, estimated until now, that were filled in from smaller ones; or
-        "".
-        """
+        """A sentence on the tables, estimated until now, filled in from smaller ones; or ""."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:

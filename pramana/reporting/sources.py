@@ -25,8 +25,7 @@ Source: TypeAlias = Reports | tuple[Frame, Plan]
 """Reports, or a frame of reports with its plan."""
 
 Sources: TypeAlias = Source | Sequence[Source] | Frame
-"""The first argument of `estimate` and `fit`: one source, a list of several, or a frame with a
-plan."""
+"""The first argument of `estimate` and `fit`: a source, a list of them, or a frame with a plan."""
 
 WANTED = "Reports, a frame with its plan, or a list of these"
 

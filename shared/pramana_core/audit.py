@@ -60,9 +60,7 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry as a whole line, with the time. Raises LimitExceeded, StorageFull,
-        NotReady.
-        """
+        """Append an entry as a line with the time. Raises LimitExceeded, StorageFull, NotReady."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:

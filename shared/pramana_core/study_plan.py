@@ -39,9 +39,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class StudyPart:
-    """An owner's part of a set: the index of the owner, the indices of its variables, and their
-    channel.
-    """
+    """An owner's part of a set: the indices of the owner and its variables, and their channel."""
 
     owner: Annotated[int, Ge(0), Lt(OWNERS)]
     axes: Annotated[tuple[Annotated[int, Ge(0)], ...], Len(1, VARIABLES)]
@@ -300,9 +298,7 @@ def _require_once(what: str, names: Sequence[str]) -> None:
 def _by_owner(
     choice: Choice, place: Sequence[int]
 ) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
-    """Yield the owner, the axes and the channel of each owner's part. `place` maps variables to
-    owners.
-    """
+    """Yield each owner's part: owner, axes and channel. `place` maps variables to owners."""
     groups = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
     if len(groups) == 1:
         yield (*groups[0], choice.channel)

@@ -256,9 +256,7 @@ class Transition(ABC):
 
     @property
     def uniform_mean_square(self) -> float:
-        """The mean square of a cell's estimate from one report, if all cells are equally
-        frequent.
-        """
+        """A cell estimate's mean square from one report, if all cells are equally frequent."""
         uniform = np.full(self.shape[0], 1 / self.shape[0])
         return float(np.mean(self.solve_square(self.apply(uniform, 0), 0)))
 

@@ -369,9 +369,7 @@ MIXTURE_CELLS = 1 << 62
 """The maximum number of cells of a block, so that a cell's index fits into 64 bits."""
 
 FINE = 1 << 20
-"""The maximum number of cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture
-is used.
-"""
+"""Maximum number of cells of a symmetric channel; for more, 2^-32 is too coarse: use a mixture."""
 
 _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 

@@ -146,9 +146,7 @@ class Stratum:
         return self.listed() if few else None
 
     def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
-        """Return P' x, or P x, for the columns of x (cells or reports in the channels' order,
-        sets).
-        """
+        """Return P' x, or P x, for the columns of x (cells or reports in channel order, sets)."""
         before, sets = 1, tensor.shape[-1]
         for part in self._parts:
             size, made = part.shape[::-1] if adjoint else part.shape

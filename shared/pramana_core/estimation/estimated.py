@@ -229,9 +229,7 @@ class EstimatedMarginals:
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return evidence from the reports' likelihood (see `Evidence`) or, if pooled, Wald's
-        statistic.
-        """
+        """Return evidence by reports' likelihood (see `Evidence`) or, if pooled, by Wald's test."""
         self._require_known([*left, *right, *given])
         return self._evidence.independence(left, right, given)
 
@@ -346,9 +344,7 @@ def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Ax
 
 
 class MomentMarginals(EstimatedMarginals):
-    """Unbiased estimates by each source's inverse channels, combined with weights of least
-    variance.
-    """
+    """Unbiased estimates by each source's inverse channels, combined with least variance."""
 
     @cached_property
     def _weights(self) -> SourceWeights | None:
@@ -394,9 +390,7 @@ class MomentMarginals(EstimatedMarginals):
         return found
 
     def _positive(self, counts: Tensor, stratum: Stratum) -> Tensor:
-        """Return the counts as shares if all reports are possible under them, else a fitted
-        distribution.
-        """
+        """Return the counts as shares if they make all reports possible, else a fitted prior."""
         estimate = np.maximum(counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()

@@ -266,9 +266,7 @@ WHOLE_CELLS = 1 << 12
 """The maximum number of true cells for which networks are compared by whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
-"""The maximum number of cells of a cached table, and the maximum number of cached tables, for
-further tests on them.
-"""
+"""Maximum number of cells of a cached table, and of cached tables, for further tests on them."""
 
 
 class Evidence:
@@ -297,9 +295,7 @@ class Evidence:
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return the fit of a network to whole records, or None if they have more than
-        `WHOLE_CELLS` cells.
-        """
+        """Return a network's fit to whole records; None if they have over `WHOLE_CELLS` cells."""
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None

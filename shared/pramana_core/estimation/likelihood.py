@@ -112,9 +112,7 @@ class Maximum:
 
 
 def saturated(strata: Sequence[Stratum]) -> float:
-    """Return the log-likelihood of the reports under their own shares, an upper bound for any
-    model.
-    """
+    """Return the reports' log-likelihood under their own shares, an upper bound for any model."""
     return sum(float(xlogy(s.column, s.column / max(s.records, 1.0)).sum()) for s in strata)
 
 

@@ -37,9 +37,7 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items from pooled tables. `note` receives variables that are estimated from
-    pairs.
-    """
+    """Supports of items from pooled tables. `note` receives variables estimated from pairs."""
 
     def __init__(
         self,

@@ -213,9 +213,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F (cells x r), where F F' sums the products of estimators. `more` adds columns to
-        F.
-        """
+        """Return F (cells x r) whose F F' sums the products of estimators. `more` adds columns."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

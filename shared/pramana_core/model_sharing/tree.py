@@ -71,9 +71,7 @@ class Leaf:
 
     @classmethod
     def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
-        """Return the leaf with these class counts. A tie goes to the first class. Raises
-        ModelError.
-        """
+        """Return the leaf with these class counts; ties go to the first. Raises ModelError."""
         known = tuple(float(count) for count in counts)
         if not known:
             raise ModelError("A leaf needs the count of at least one class.", where="leaf")

@@ -129,9 +129,7 @@ def svg(
 
 
 def _group(found: re.Match[str]) -> str:
-    """Return the opening tag of a group, with its title or, without a title, without its unused
-    id.
-    """
+    """Return the opening tag of a group, with its title or, if it has none, without its id."""
     words = found[2].removeprefix(_TITLE)
     return "<g" if words == found[2] else f"<g><title>{words}</title"
 

@@ -138,8 +138,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of straight (one point) or curved (three points) segments, optionally with
-    an arrow."""
+    """A line of straight (one point) or curved (three) segments, optionally with an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]

@@ -521,9 +521,7 @@ def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, fl
 
 
 def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
-    """Return the smallest count outside the lower tail, and the probabilities from there to the
-    upper tail (see `_TAIL`).
-    """
+    """Return the first count between the tails (see `_TAIL`), and the probabilities there."""
     spread = _TAIL / 3 + math.sqrt(_TAIL**2 / 9 + 2 * _TAIL * trials * p * (1 - p))  # Bernstein
     low = max(0, math.floor(trials * p - spread))
     high = min(trials, math.ceil(trials * p + spread))

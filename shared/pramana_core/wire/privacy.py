@@ -86,9 +86,7 @@ class CentralMessage(Message):
 
     @classmethod
     def of(cls, report: ShuffledReport, records: int, delta: float = DELTA) -> CentralMessage:
-        """Return the message for a record's joint report. Raises OptionError: there are no
-        records.
-        """
+        """Return the message for a record's joint report. Raises OptionError without records."""
         epsilon = central_loss(report, records, delta).epsilon
         if not math.isfinite(epsilon):
             return cls(records=records, unstated="the loss of a record is unbounded.")

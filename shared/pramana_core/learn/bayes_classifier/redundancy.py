@@ -52,9 +52,7 @@ class AttributeRedundancy:
         return own / (own + 2 * self.correlation * both)
 
     def weights(self, names: Sequence[str], given: npt.NDArray[np.bool_]) -> Tensor:
-        """Return the weight of each of n sets of attributes with each attribute added, (n,
-        attributes).
-        """
+        """Return the weights of n sets of attributes with each attribute added, (n, attributes)."""
         if not self.correlation:
             return np.ones(given.shape)
         own = np.array([self.within[name] for name in names])

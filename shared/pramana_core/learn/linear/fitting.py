@@ -168,8 +168,7 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class, or None if noise leaves no solution. `number` selects the
-        random stream."""
+        """Return a class's plane; None if noise leaves none. `number` selects a random stream."""
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":

@@ -40,8 +40,7 @@ def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return p-values of the one-sided hypothesis "the support is below the minimum". A missing
-    estimate (NaN) gives 1."""
+    """Return one-sided p-values of "the support is below the minimum"; 1 for a missing estimate."""
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 

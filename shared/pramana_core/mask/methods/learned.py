@@ -235,9 +235,7 @@ def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
 
 
 def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
-    """Return, for each column, whether the kernel predicts left-out records significantly
-    better.
-    """
+    """Return for each column whether the kernel predicts left-out records significantly better."""
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
     curves = found.residuals / np.maximum(1 - found.own, ALONE)
     better = lines**2 - curves**2

@@ -16,8 +16,7 @@ from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.ties import first_largest_of_rows
 
 _SMOOTHING = 1.0
-"""The number of records added to each leaf, spread evenly over the classes (Laplace), so a small
-leaf has less influence."""
+"""Records added to each leaf, spread over the classes (Laplace), so a small leaf weighs less."""
 
 
 @dataclass(frozen=True)
