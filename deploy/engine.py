@@ -177,16 +177,17 @@ def rehearse(script: str) -> int:
         ).returncode
 
     try:
-        ended = own(sys.executable, "-u", __file__, "prepare", **os.environ, TMPDIR=str(folder))
+        here = {**os.environ, "TMPDIR": str(folder)}
+        ended = own(sys.executable, "-u", __file__, "prepare", **here)
         os.close(preparing)
         if ended == 0:
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
-            environment = {
+            there = {
                 "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/run", "ROOT": str(ROOT),
                 "PRAMANA_REVISION": run("git", "-C", HERE, "rev-parse", "HEAD").strip(),
                 "REHEARSAL": folder.name, "REHEARSAL_USED": str(used.ru_utime + used.ru_stime),
             }  # fmt: skip
-            ended = own("-n", "sh", "-c", ENTER, **environment)
+            ended = own("-n", "sh", "-c", ENTER, **there)
     finally:
         clean(folder)
     return ended
