@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
-KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "pramana-compose"
+KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser().resolve() / "pramana-compose"
 SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
 PYTHON = "python3,python3-venv,ca-certificates"
 SERVICES = "caddy postgresql-17"
