@@ -1,8 +1,9 @@
-"""Run a Python script beside an engine of containers of its own, made from Debian's packages.
+"""Run a Python script next to its own container engine, made from Debian packages.
 
-As root on Debian it makes the engine's file system, enters it with its own mounts, network and
-processes, and clones the last commit under umask 077. No container registry is asked. Packages
-stay in `~/.cache/pramana-compose`; everything else ends with this process, however that ends.
+The machine must be a Debian, and the user root. The engine gets a new file system, and its own
+mounts, network and processes. The last commit is cloned under umask 077. No container registry is
+used. Packages stay in `~/.cache/pramana-compose`; everything else ends with this process, also if
+the process is killed.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def skip(reason: object) -> None:
 
 
 def download(*words: object, **more: Any) -> None:
-    """Run a download; end with the reason where it is refused."""
+    """Run a download. If it is refused, print the reason and end the program."""
     try:
         run(*words, **{"stderr": subprocess.DEVNULL, **more})
     except AssertionError as refused:
@@ -109,7 +110,7 @@ def make_root() -> None:
 
 
 def prepare() -> None:
-    """Make the engine's file system, the wheels and the clone."""
+    """Create the file system, download the wheels, and clone the last commit."""
     if not ROOT.exists():
         make_root()
     step("the engine's file system is there")
@@ -128,7 +129,7 @@ def prepare() -> None:
 
 
 def serve() -> None:
-    """Start the engine, and a server of the wheels for its builds; both end with this process."""
+    """Start the engine, and a server of wheels for its builds. Both end with this process."""
     dockerd = f"{DOCKERD} {os.environ['REHEARSAL']}"
     with (log := Path("/files/engine.log")).open("w") as file:
         both = [
@@ -194,7 +195,7 @@ def rehearse(script: str) -> int:
 
 
 def main() -> None:
-    """Prepare on this machine, then run the script inside."""
+    """Prepare the engine on this machine, then run the script inside it."""
     *stage, script = sys.argv[1:]
     needed = ("apt-get", "dpkg", "git", "perl", "setpriv", "unshare")
     absent = [tool for tool in needed if shutil.which(tool) is None]

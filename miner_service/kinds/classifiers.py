@@ -91,7 +91,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:  # noqa: ARG003
-        """Return the additional variables of a model's page."""
+        """Return the additional template variables for a model's page."""
         return {}
 
     def check(self, spec: SpecT) -> None:
@@ -147,7 +147,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
 
 class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
-    """Decision trees."""
+    """Jobs that learn decision trees."""
 
     spec, message = DecisionTreeSpec, DecisionTreeMessage
     learner, called, template = TREE, "tree", "tree.html.j2"
@@ -213,7 +213,7 @@ def _columns(options: LinearOptions, features: Domain) -> int:
 
 
 class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifierMessage]):
-    """Linear classifiers."""
+    """Jobs that learn linear classifiers."""
 
     spec, message = LinearClassifierSpec, LinearClassifierMessage
     learner, template, on_page = LINEAR, "linear.html.j2", ("svg",)
@@ -241,7 +241,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
 
 
 class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMessage]):
-    """Bayesian network classifiers."""
+    """Jobs that learn Bayesian network classifiers."""
 
     spec, message = BayesClassifierSpec, BayesClassifierMessage
     learner, template = BAYES, "bayes.html.j2"

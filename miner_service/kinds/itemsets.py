@@ -94,7 +94,7 @@ def _page(model: AssociationRulesMessage) -> str:
 
 
 class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMessage]):
-    """Frequent itemsets and association rules."""
+    """Jobs that find frequent itemsets and association rules."""
 
     spec, message = AssociationRulesSpec, AssociationRulesMessage
     views: ClassVar = {

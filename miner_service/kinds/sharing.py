@@ -74,7 +74,7 @@ FEWER = "Name fewer owners, or ask them to prune their trees further."
 
 @dataclass(frozen=True)
 class TreeSource:
-    """A released tree that a job uses, with its owner, release and message."""
+    """A released tree that a job uses, with its owner, its release and its message."""
 
     owner: str
     release: str

@@ -46,7 +46,7 @@ def _bytes(domain: Domain) -> int:
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:
-    """Return the table as CSV with a row per cell: a column per variable, then the numbers."""
+    """Return the table as CSV with one row per cell: its categories, then its numbers."""
     names = [variable.name for variable in model.variables]
     marked = (
         [bool(model.filled_in)] if isinstance(model.spec, CountsSpec) and model.spec.models else []
@@ -71,7 +71,7 @@ def _page(model: ContingencyTableMessage) -> str:
 
 
 class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMessage]):
-    """Contingency tables."""
+    """Jobs that estimate contingency tables."""
 
     spec, message = ContingencyTableSpec, ContingencyTableMessage
     views: ClassVar = {"page": _page, "csv": _write_csv}

@@ -1,4 +1,4 @@
-"""Browser sessions. A random cookie stands for a token and becomes invalid with it."""
+"""Browser sessions. A random cookie represents a token and becomes invalid with that token."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
 
 
 def shared_json(sessions: Sequence[SessionRecord], tables: Sequence[ExactTable]) -> dict[str, Any]:
-    """Return the families with shared parameters, and the tables that they reveal, as
-    JSON values.
+    """Return the families with shared parameters and the tables that they reveal, as JSON
+    values.
     """
     families = [
         {

@@ -40,7 +40,7 @@ _LARGEST = 700.0
 
 
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return the source of trees about different people, each of which has the bound `epsilon`."""
+    """Return the description of trees of different people; `epsilon` bounds each tree."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 

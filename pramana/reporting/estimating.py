@@ -276,7 +276,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """Sentences on the models, of tables estimated until now, that the reports contradict.
+        """Sentences on the models that the reports contradict, for the tables estimated until now.
 
         The list is empty if the reports fit, and always for `moment` and `ml`, which assume no
         model.
@@ -285,7 +285,9 @@ class EstimatedCounts(Drawn):
 
     @property
     def filled_in(self) -> str:
-        """A sentence on tables estimated until now that were filled in from smaller ones, or ""."""
+        """A sentence on the tables, estimated until now, that were filled in from smaller ones; or
+        "".
+        """
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:

@@ -35,7 +35,7 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run; `ordered` says whether K2 searches along the order of the variables."""
+    """The options of a run. If `ordered`, K2 searches along the order of the variables."""
 
     ordered: bool = False
 

@@ -1,4 +1,6 @@
-"""Repeated runs that draw records, randomize and learn: the results of runs and their means."""
+"""Repeated runs that draw records, randomize them and learn; the results of the runs and their
+means.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +168,9 @@ def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, 
 
 
 class Simulated(Protocol):
-    """A simulated learner: it does the work of a run, and summarizes the findings of all runs."""
+    """A simulated learner, which does the work of each run and summarizes the findings of all
+    runs.
+    """
 
     name: str
     estimator: Estimator

@@ -50,7 +50,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Gate:
-    """The state that all requests share: rates, concurrent bodies, and their memory."""
+    """The state that all requests share: rates, concurrent bodies, and the memory for bodies."""
 
     def __init__(self, services: Services, now: Callable[[], float] = time.monotonic) -> None:
         web = services.settings.web
@@ -149,7 +149,7 @@ def too_long(what: str, limit: int) -> LimitExceeded:
 
 @dataclass
 class SpooledBody:
-    """The part of a body that was already written: its size in bytes and its SHA-256."""
+    """What has been written of a body: its size in bytes and its SHA-256."""
 
     file: BinaryIO | None
     size: int = 0

@@ -47,7 +47,9 @@ class Buckets:
 
 @dataclass
 class InFlight:
-    """Concurrent bodies of each token: at most `bodies`, with at most `size` bytes in total."""
+    """Limits the concurrent bodies of each token: at most `bodies`, of at most `size` bytes in
+    total.
+    """
 
     bodies: int
     size: int

@@ -157,7 +157,7 @@ def sum_words(privacy: StudyPrivacy) -> str:
 
 @dataclass(frozen=True)
 class BudgetBar:
-    """A bar of spent and remaining epsilon; `spent` is None if no epsilon bounds the loss."""
+    """A bar of spent and remaining epsilon. `spent` is None if no epsilon bounds the loss."""
 
     owner: str
     what: str
@@ -168,7 +168,7 @@ class BudgetBar:
 
 @dataclass(frozen=True)
 class Spent:
-    """A study's bars of owners and of the record, and its bars of columns, with the largest first.
+    """A study's bars: for each owner, for a whole record, and for each column, largest loss first.
 
     The columns of a block share one bar, because they share its epsilon.
     """

@@ -311,7 +311,7 @@ class RandomSymmetric(Symmetric):
 
     @classmethod
     def around_gamma(cls, size: int, gamma: float, share: float) -> RandomSymmetric:
-        """Build the channel with alpha = `share` * gamma x around the expected one (FRAPP 4.1).
+        """Build the channel with alpha = `share` * gamma x around the expected channel (FRAPP 4.1).
 
         Raises:
             ChannelError: see `Symmetric.from_gamma`.
@@ -376,7 +376,7 @@ _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 
 @dataclass(frozen=True)
 class Mixture(MixingTransition):
-    """Keeps the whole record with probability a, else draws one uniformly from the domain.
+    """Keeps the whole record with probability a, and otherwise draws one uniformly from the domain.
 
     P = a I + (1 - a)/n 11' with a = keep / 2^64. This is FRAPP's gamma-diagonal matrix over a
     product domain of any size, without a list of cells or a probability for each cell (FRAPP 5

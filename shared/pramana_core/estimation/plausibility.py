@@ -1,7 +1,8 @@
 """Evidence that reports do not come from the declared channels, by bets on tables.
 
-Odds w(report) >= 0 are fair if (P w)_l <= 1 for each true value l. Their product over independent
-reports, or a mean of such products, reaches 1/p with probability at most p (Markov).
+A bet with odds w pays w(report) >= 0 for each unit staked. The odds are fair if (P w)_l <= 1 for
+each true value l. Their product over independent reports, or a mean of such products, reaches 1/p
+with probability at most p (Markov).
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ class Plausibility:
 
     @property
     def p_value(self) -> float:
-        """An upper bound on the probability of so much evidence under the plan; 0 if impossible."""
+        """An upper bound on the probability of this much evidence if the release follows its plan.
+
+        It is 0 if the reports are impossible under the plan.
+        """
         logs = np.array([table.log_evidence for table in self.tables])
         if not logs.size:
             return 1.0
@@ -77,8 +81,9 @@ class Plausibility:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the release is marked as inconsistent. An honest release is marked with a
-        probability of at most `RATE`.
+        """Whether the release is marked as inconsistent.
+
+        An honest release is marked with a probability of at most `RATE`.
         """
         return reaches(RATE, self.p_value)
 
@@ -161,7 +166,7 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
 
 
 def _odds(learned: Stratum) -> Tensor | None:
-    """Return the odds of the bet, or None if nothing contradicts the channels so far.
+    """Return the odds of the bet, or None if nothing has contradicted the channels so far.
 
     Odds of n / P't, for reports n and the most likely true table t, grow fastest (Gruenwald, de
     Heide and Koolen 2024). They are shrunk by the share that chance alone explains (James and Stein

@@ -1,10 +1,10 @@
 """Distributions pooled over all reports that contain their variables, consistent and positive.
 
-Single variables come first, then pairs, then larger sets: by generalized least squares given the
-smaller sets, with shrunk interactions (`pooled_priors`). Other tables have the largest entropy
-given the tables of their parts (iterative proportional fitting; Deming and Stephan 1940). If noise
-makes margins contradict each other, the sum of divergences is minimal (Csiszar and Shields 2004,
-5).
+Single variables come first, then pairs, then larger sets. Each is estimated by generalized least
+squares given the smaller sets, with shrunk interactions (`pooled_priors`). Other tables have the
+largest entropy given the tables of their parts (iterative proportional fitting; Deming and Stephan
+1940). If noise makes margins contradict each other, the sum of divergences is minimal (Csiszar and
+Shields 2004, 5).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LEAST_ORDER, MOST_ORDER = 2, 8
 
 
 def default_order(plans: Iterable[Plan]) -> int:
-    """Return the most variables that records report together, in `LEAST_ORDER` .. `MOST_ORDER`."""
+    """Return how many variables records report together, within `LEAST_ORDER` .. `MOST_ORDER`."""
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
@@ -195,7 +195,9 @@ class Laws:
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
-        """Return the `SeparatePair` of two variables, or None if they are estimated by cells."""
+        """Return the `SeparatePair` of two variables, or None if the pair is estimated cell by
+        cell.
+        """
         return self._pairs.get(names, lambda: self._separated(names))
 
     def _separated(self, names: Names) -> SeparatePair | None:
@@ -274,7 +276,9 @@ class Laws:
         return self.entropic(names, self.parts(names, len(names) - 1))
 
     def parts(self, names: Names, most: int | None = None) -> list[Names]:
-        """Return the estimated sets of up to `most` (default: all) variables, small first."""
+        """Return the estimated sets of up to `most` (default: all) variables, smaller sets
+        first.
+        """
         found: list[Names] = []
         largest = len(names) if most is None else most
         for size in range(2, min(largest, self._order) + 1):
@@ -321,7 +325,9 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables never reported together and the one that links them, or None."""
+        """Return two variables never reported together and the variable that links them, or
+        None.
+        """
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]
@@ -374,7 +380,7 @@ def _numbers(level: Level | None) -> int:
 
 
 def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:
-    """Return the distribution nearest to shares in units of their errors, inside the simplex."""
+    """Return the distribution nearest to the shares, with distances measured in their errors."""
     from scipy.optimize import nnls
 
     cells = len(shares)

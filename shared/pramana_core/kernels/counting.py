@@ -1,6 +1,6 @@
-"""Counts records over the cells of many tables in one pass, with numpy or compiled loops.
+"""Counting records over the cells of many tables in one pass, with numpy or compiled loops.
 
-Columns are read a chunk at a time. Counts are integers and do not depend on chunks or threads.
+Columns are read one chunk at a time. Counts are integers and do not depend on chunks or threads.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def count_tables(
         columns, sizes: columns of codes from 0, of equal length, and their numbers of codes.
         tables: for each table the indices of its columns, in axis order.
         names: the columns' names for error messages.
-        threads: the most threads, or None for one per processor.
-        at_once: the records of a chunk; `tick` is called before each chunk.
+        threads: the maximum number of threads, or None for one per processor.
+        at_once: the number of records in a chunk; `tick` is called before each chunk.
 
     Raises DomainError: a code is outside its column's size.
     """
@@ -113,7 +113,9 @@ class _Layout:
         return cls(columns, sizes, tables, places, records)
 
     def part(self, start: int, stop: int) -> list[Codes]:
-        """Return contiguous codes of records, as bytes or uint32. Raises DomainError, _Outside."""
+        """Return a range of records as contiguous codes: bytes or uint32. Raises DomainError,
+        _Outside.
+        """
         found = []
         for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             own = np.asarray(codes[start:stop])
@@ -134,7 +136,7 @@ class _Layout:
                 _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
-        """Return the columns that some tables use, and a layout of these columns, renumbered."""
+        """Return the columns that some tables use, and a layout with these columns renumbered."""
         tables = [self.tables[table] for table in chosen]
         used = sorted({column for table in tables for column in table})
         place = {column: number for number, column in enumerate(used)}

@@ -28,7 +28,7 @@ _carray, _at = memory_access()
 
 @compiled
 def _extend(cells: Any, codes: Any, size: Any, first: bool) -> int:
-    """Add an axis of a table to the records' cell indices; return the highest code."""
+    """Add an axis of a table to the cell indices of records, and return the highest code."""
     highest = codes[0]
     if first:
         for i in range(len(codes)):

@@ -18,8 +18,8 @@ SUBTABLE_CELLS = 1 << 12
 class Subtable:
     """Counts over some variables within a subpopulation.
 
-    `records` is the number of all records, and `error` computes `covariance`. `counted` is False
-    for a model's expected counts, which have only the model's error.
+    `records` is the number of all records, and `error` is a function that computes `covariance`.
+    `counted` is False for a model's expected counts, which have only the model's error.
     """
 
     domain: Domain

@@ -66,7 +66,9 @@ class MarginalTable(ABC):
 
     @property
     def filled_in(self) -> bool:
-        """Whether counts are assembled from smaller tables, as if no larger set interacted."""
+        """Whether counts are assembled from smaller tables, assuming no interactions of larger
+        sets.
+        """
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""Prints a report to a terminal: its brief sections, as text and tables."""
+"""Printing a report to a terminal: its brief sections, as text and tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BEFORE = {"point": "* ", "warning": "warning: ", "grave": "warning: "}
 
 
 def print_report(report: Report, out: Console, loud: Console) -> None:
-    """Print the brief content of a report; alarms go to the console `loud`."""
+    """Print the brief content of a report. Alarms go to the console `loud`."""
     out.print(report.title, style="bold", markup=False)
     print_sections(report.sections, out, loud)
 

@@ -1,4 +1,4 @@
-"""Models, questions to models, and answers."""
+"""Models, with their parameters, errors and assessments, and the dashboard that lists them."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ class ModelHead(Message):
     releases there). `lack_of_fit` tests each set of pooled variables that supplied counts;
     `filled_in` are the first sets of variables whose tables were composed from smaller tables.
     `told` is the amplification of one person's whole record over all owners, null if unbounded,
-    against a reader who knows which report is whose. `central` is the bound against all other
-    readers of the model's sources; it is null for an owner. `worth` is the assessment of the model,
-    null if it cannot be estimated.
+    against a reader who knows which report belongs to whom. `central` is the bound against all
+    other readers of the model's sources; it is null for an owner. `worth` is the assessment of the
+    model, null if it cannot be estimated.
     """
 
     id: str
@@ -321,7 +321,7 @@ class BayesClassifierMessage(DocumentMessage):
 class MaskingMessage(Message):
     """How the records of a release were masked, as declared by its owner.
 
-    `masked` are the columns without true values.
+    `masked` are the columns that contain no true values.
     """
 
     release: str
