@@ -178,7 +178,11 @@ def rehearse(script: str) -> int:
         ).returncode
 
     try:
-        here = {**os.environ, "TMPDIR": str(folder)}
+        here = {
+            **os.environ,
+            "TMPDIR": str(folder),
+            "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
+        }
         ended = own(sys.executable, "-u", __file__, "prepare", **here)
         os.close(preparing)
         if ended == 0:
