@@ -197,7 +197,7 @@ async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords)
 
 
 _TASK_PIECES = 16
-"""Maximum pieces per task. The worker adds up their counts."""
+"""The maximum number of pieces per task. The worker adds up their counts."""
 
 _PROBE_SECONDS = 1.0
 

@@ -23,7 +23,7 @@ from pramana_core.progress import Tick, no_cancel
 Marks = npt.NDArray[np.uint64]
 
 _CHUNK = 1 << 18
-"""Maximum records per step."""
+"""The maximum number of records per step."""
 
 
 def require_one_coin(

@@ -24,7 +24,8 @@ from pramana_core.wire.parts import Values
 T = TypeVar("T")
 
 JOINED_RECORDS = 1 << 17
-"""Maximum records per release in a piece if the releases must be joined by pseudonym."""
+"""The maximum number of records per release in a piece if the releases must be joined by pseudonym.
+"""
 
 _KEPT_BYTES = 32 << 20
 """Bytes of memory for the cached rows of pieces."""

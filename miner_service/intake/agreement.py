@@ -152,8 +152,9 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
 
 def require_within(study: StudyRow, plan: StudyPlan) -> None:
     """Check a plan against a study's budgets for a record. Raises BudgetExceeded."""
-    checked = [("", study.max_epsilon_record, plan.amplification.epsilon)]
-    if study.max_central_epsilon is not None:
+    most, local = study.central_limit, plan.amplification.epsilon
+    checked = [("", study.max_epsilon_record, local)]
+    if most is not None and local > most * SLACK:
         checked.append(("central ", study.max_central_epsilon, budgeted_epsilon(study, plan)))
     for which, limit, epsilon in checked:
         if limit is not None and epsilon > limit * SLACK:

@@ -44,7 +44,7 @@ Others = Sequence[Sequence[BlockDisclosure]]
 """The losses by block of each release that results do not use."""
 
 _COMPARED = 1 << 22
-"""Maximum records whose public columns are compared with each other."""
+"""The maximum number of records whose public columns are compared with each other."""
 
 
 def central_of(

@@ -216,7 +216,7 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
 # simply repeated. A later release with more reports replaces an earlier one. Pseudonyms include the
 # count of records, so that equal positions in two releases never look like one person.
 _PART = 1 << 17
-"""Maximum records of a part."""
+"""The maximum number of records of a part."""
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:

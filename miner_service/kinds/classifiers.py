@@ -40,19 +40,21 @@ from pramana_core.wire.models import (
 )
 
 MOST_NODES = 20_000
-"""Maximum count of nodes of a tree."""
+"""The maximum number of nodes of a tree."""
 
 MOST_COLUMNS = 2_048
-"""Maximum columns of a linear classifier, which needs the product of each pair of columns."""
+"""The maximum number of columns of a linear classifier, which needs the product of each pair of
+columns.
+"""
 
 MOST_CLASSES = 256
-"""Maximum classes of a linear classifier; each class has its own plane."""
+"""The maximum number of classes of a linear classifier; each class has its own plane."""
 
 MOST_WEIGHTS = 1 << 14
-"""Maximum weights of all planes together."""
+"""The maximum number of weights of all planes together."""
 
 MOST_DRAWN = 1 << 24
-"""Maximum count of records drawn from a network, times the count of classes."""
+"""The maximum number of records drawn from a network, times the count of classes."""
 
 _FORMS = ("svg", "text", "bif")
 """The forms in which a model is available, in addition to its page and its document."""

@@ -26,10 +26,12 @@ from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.models import CellMessage, ContingencyTableMessage, LevelMessage
 
 CELLS_SHOWN = 2_000
-"""Maximum cells on the page; the CSV has all cells."""
+"""The maximum number of cells on the page; the CSV has all cells."""
 
 MOST_BYTES = 20 * MEBIBYTE
-"""Maximum bytes of a table as JSON, in which each cell names its variables and categories."""
+"""The maximum number of bytes of a table as JSON, in which each cell names its variables and
+categories.
+"""
 
 _CELL_BYTES, _LABEL_BYTES = 200, 6
 """Bytes of a cell's six numbers, and of the punctuation of each of its labels."""

@@ -89,7 +89,7 @@ def _content_message(row: ReleaseRow) -> Any:
 
 _short_message = cached_by_content(_content_message, most=64)
 _SHORT = 1 << 17
-"""Maximum characters of a content whose message is cached."""
+"""The maximum number of characters of a content whose message is cached."""
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:

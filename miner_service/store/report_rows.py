@@ -19,7 +19,7 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.reports import CellFormat, GatewayCount
 
 CELL_BYTES = 2000
-"""Maximum bytes of a row of codes. PostgreSQL limits the keys of an index."""
+"""The maximum number of bytes of a row of codes. PostgreSQL limits the keys of an index."""
 
 _AT_ONCE = 1 << 16
 

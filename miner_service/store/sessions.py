@@ -13,7 +13,7 @@ from miner_service.store.schema import SessionRow
 from miner_service.store.tokens import KnownToken, find_valid_token
 
 HOURS = 8
-"""Maximum hours of a session."""
+"""The maximum length of a session, in hours."""
 
 IDLE = timedelta(minutes=30)
 """A session ends after this time without a request."""

@@ -365,9 +365,9 @@ def estimate(
             smaller tables. `auto` chooses `pooled` if each record reports only some variables; `ml`
             if one of several sources withholds or lacks a variable, or a channel has no inverse;
             else `moment`.
-        order: the most variables that interact, for `pooled`. By default a table of three to eight
-            variables that records report together has all interactions. Other tables are filled in,
-            which their column `filled_in` shows.
+        order: the largest number of variables that interact, for `pooled`. By default, a table of
+            three to eight variables that records report together has all interactions. Other tables
+            are filled in, which their column `filled_in` shows.
 
     Returns:
         the counts; each table is estimated at its first use.

@@ -129,6 +129,7 @@ class Trials:
         """Return the settings that determine records and reports, as JSON."""
         from pramana.simulate.designs import described
 
+        central = self.central
         return {
             "records": self.records,
             "runs": self.runs,
@@ -136,7 +137,8 @@ class Trials:
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(described(self.design) if self.design is not None else {"design": None}),
             "gamma": finite(self.amplification.gamma),
-            "central_epsilon": self.central.epsilon,
+            "central_epsilon": central.epsilon,
+            "known_set": central.known_set,
             "delta": self.delta,
             "plan_digest": self.plan.digest,
         }

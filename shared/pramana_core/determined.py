@@ -20,14 +20,16 @@ SHARE = 0.99
 """A column reveals another only if more than this share of the guesses from it are right."""
 
 OF_BASE = 0.5
-"""The most errors of these guesses, relative to always guessing the most frequent value."""
+"""The maximum number of wrong guesses, relative to always guessing the most frequent value."""
 
 LEAST_RECORDS = 20
 """With fewer records, columns agree by chance."""
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""The most pairs of values that are counted; a column that reveals another has few of them."""
+"""The maximum number of pairs of values that are counted; a column that reveals another has few of
+them.
+"""
 
 EXACT = 400
 """Up to this many pairs of columns are counted in all records, more pairs in fewer records."""

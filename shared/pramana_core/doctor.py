@@ -27,7 +27,7 @@ LEAST_FREE = 256 << 20
 """Free bytes that a disk must have."""
 
 CLOCK_SECONDS = 60
-"""Maximum difference, in seconds, between two clocks that agree."""
+"""The maximum difference, in seconds, between two clocks that agree."""
 
 
 class NotChecked(Exception):

@@ -214,9 +214,10 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column with the codes of the `known` categories, or of numbers if `known` is None.
+    """Return a column with the codes of the `known` categories.
 
-    `what` names the table or model in messages. Raises TableError, UnknownCategory.
+    If `known` is None, the column must have numbers and is unchanged. `what` names the table or
+    model in messages. Raises TableError, UnknownCategory.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")

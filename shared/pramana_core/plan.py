@@ -27,7 +27,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PlanError
 
 _SHOWN = 10
-"""The most blocks of a plan, and variables of a block, that the printed form names."""
+"""The maximum number of blocks of a plan, and variables of a block, that the printed form names."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.privacy import NOTHING, Amplification, composed
 
 _NAMED = 5
-"""The most variables of a block that a message names."""
+"""The maximum number of variables of a block that a message names."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ BURST_SECONDS = 10
 """A sender that was idle may send as many requests at once as are allowed in these seconds."""
 
 _MOST_KEPT = 4096
-"""Maximum senders before the senders with a full bucket are forgotten."""
+"""The maximum number of senders before the senders with a full bucket are forgotten."""
 
 Now = Callable[[], float]
 

@@ -27,7 +27,9 @@ from pramana_core.wire.models import Dashboard, DashboardStudy, ModelEntry
 from pramana_core.wire.releases import Alignment
 
 NEWEST = 100
-"""Maximum studies, owners, releases, jobs and models on the dashboard; the newest are shown."""
+"""The maximum number of studies, owners, releases, jobs and models on the dashboard; the newest are
+shown.
+"""
 
 
 def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:

@@ -22,7 +22,7 @@ from pramana_core.wire.models import ModelHead
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COMPARED = 4
-"""Maximum models in a comparison."""
+"""The maximum number of models in a comparison."""
 
 _SUFFIXES = {"document": "document.json", "text": "txt", "page": "html"}
 

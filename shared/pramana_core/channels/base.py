@@ -60,7 +60,7 @@ published probabilities to 2^-32 determines the inverse.
 """
 
 LISTED_ENTRIES = 1 << 26
-"""The most entries of a matrix that is listed (half a gigabyte)."""
+"""The maximum number of entries of a matrix that is listed (half a gigabyte)."""
 
 
 class Transition(ABC):

@@ -33,19 +33,19 @@ from pramana_core.channels.symmetric import Withheld
 from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 CHOICES = 1 << 16
-"""The most choices of a sampled channel, such as all pairs of 362 variables. A plan with this many
-choices has a few megabytes and takes a second or two to read and check.
+"""The maximum number of choices of a sampled channel, such as all pairs of 362 variables. A plan
+with this many choices has a few megabytes and takes a second or two to read and check.
 """
 
 CONDITION_ENTRIES = 1 << 23
-"""The most entries of a matrix that is listed for its condition number."""
+"""The maximum number of entries of a matrix that is listed for its condition number."""
 
 APPLIED_ENTRIES = 1 << 28
-"""The most entries of a tensor over all reports (two gigabytes)."""
+"""The maximum number of entries of a tensor over all reports (two gigabytes)."""
 
 
 _RESTRICTED = 64
-"""The most restrictions of a channel that are cached."""
+"""The maximum number of restrictions of a channel that are cached."""
 
 
 @dataclass(frozen=True)

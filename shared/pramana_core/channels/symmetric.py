@@ -366,10 +366,12 @@ MIXTURE_RESOLUTION = 1 << 64
 """The denominator of a mixture's probability, which is an integer divided by it."""
 
 MIXTURE_CELLS = 1 << 62
-"""The most cells of a block, so that a cell's index fits into 64 bits."""
+"""The maximum number of cells of a block, so that a cell's index fits into 64 bits."""
 
 FINE = 1 << 20
-"""The most cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture is used."""
+"""The maximum number of cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture
+is used.
+"""
 
 _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 

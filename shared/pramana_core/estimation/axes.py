@@ -20,10 +20,10 @@ from pramana_core.marginals.tables import Moments
 from pramana_core.plan import Plan
 
 _FEW = 1 << 13
-"""The most entries of a listed matrix of the probabilities of reports given cells."""
+"""The maximum number of entries of a listed matrix of the probabilities of reports given cells."""
 
 _TOGETHER = 64
-"""The most joint categories for which neighbouring channels become one matrix."""
+"""The maximum number of joint categories for which neighbouring channels become one matrix."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def second_moment(
 
 
 DECODER_CELLS = 4096
-"""The most cells of an asymmetric joint block whose inverse is listed."""
+"""The maximum number of cells of an asymmetric joint block whose inverse is listed."""
 
 
 def listed_decoder(channel: Transition) -> Tensor:

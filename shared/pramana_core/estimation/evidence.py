@@ -260,13 +260,15 @@ def inside(table: Tensor) -> Tensor:
 
 
 TEST_CELLS = 1 << 22
-"""The most true cells of a test of independence."""
+"""The maximum number of true cells of a test of independence."""
 
 WHOLE_CELLS = 1 << 12
-"""The most true cells for which networks are compared by whole records."""
+"""The maximum number of true cells for which networks are compared by whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
-"""The most cells of a cached table, and the most cached tables, for further tests on them."""
+"""The maximum number of cells of a cached table, and the maximum number of cached tables, for
+further tests on them.
+"""
 
 
 class Evidence:

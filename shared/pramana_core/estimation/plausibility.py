@@ -27,16 +27,18 @@ SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """The cuts between pieces of the records: the bets on a piece are learned from earlier pieces."""
 
 PAIRS = 128
-"""The most pairs of variables that are examined, neighbours in the plan first."""
+"""The maximum number of pairs of variables that are examined, neighbours in the plan first."""
 
 PAIRS_TRIED = 8 * PAIRS
-"""The most pairs that are tried in the search for small tables."""
+"""The maximum number of pairs that are tried in the search for small tables."""
 
 COLUMN_CELLS, PAIR_CELLS = 1 << 16, 4096
-"""The most cells of a table of a variable (or of an indivisible joint block) and of a pair."""
+"""The maximum number of cells of a table of a variable (or of an indivisible joint block) and of a
+pair.
+"""
 
 RECORDS = 10_000_000
-"""The most records that are examined."""
+"""The maximum number of records that are examined."""
 
 LISTED_ROWS = 1024
 """The largest matrix of a channel whose variables are examined, in rows."""
@@ -45,7 +47,9 @@ HINT = 1.0
 """The excess over chance, in standard deviations, above which bets are made."""
 
 STEPS = 300
-"""The most steps towards the most likely table; bets are fair wherever the climb ends."""
+"""The maximum number of steps towards the most likely table; bets are fair wherever the climb
+ends.
+"""
 
 _BOLDEST, _TOLERANCE = 0.9, 0.5
 _ROUNDING = 1e-12

@@ -31,10 +31,10 @@ from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
 
 PRIOR_SETS = 512
-"""The most sets, evenly spread, from which the prior of interactions is learned."""
+"""The maximum number of sets, evenly spread, from which the prior of interactions is learned."""
 
 KEPT_NUMBERS = 1 << 24
-"""The most numbers of cached interactions (128 MB); others are estimated again."""
+"""The maximum count of cached numbers of interactions (128 MB); others are estimated again."""
 
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
 """The least share of a variable, and of a shrunk cell, in units of its error.
@@ -145,7 +145,8 @@ class Level:
 class Laws:
     """The estimated distributions over few variables at a time, from sources of one population.
 
-    `order` is the most variables that interact; `tick` is called throughout. Raises OptionError.
+    `order` is the largest number of variables that interact; `tick` is called throughout. Raises
+    OptionError.
     """
 
     def __init__(

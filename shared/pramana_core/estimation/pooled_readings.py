@@ -47,10 +47,11 @@ def product(factors: Sequence[Tensor]) -> Tensor:
 
 
 LISTED_CELLS = 1 << 12
-"""The most cells of a set with a listed channel that is read as a set, not variable by variable.
+"""The maximum number of cells of a set with a listed channel that is read as a set, not variable by
+variable.
 """
 COUNTED_CELLS = 1 << 16
-"""The most cells of any set that is read as a set."""
+"""The maximum number of cells of any set that is read as a set."""
 
 
 @dataclass(frozen=True, eq=False)

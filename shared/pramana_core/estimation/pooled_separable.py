@@ -26,8 +26,8 @@ from pramana_core.estimation.pooled_readings import PooledReadings, Single
 from pramana_core.marginals.counts import Tensor
 
 SEPARATED_CELLS = 256
-"""The most cells of a pair of mixtures that is estimated by all cells at once, which takes .1
-seconds at 400 cells and 30 at 2,560.
+"""The maximum number of cells of a pair of mixtures that is estimated by all cells at once, which
+takes .1 seconds at 400 cells and 30 at 2,560.
 """
 
 

@@ -76,7 +76,7 @@ class PooledIndependence(Independence):
 
 
 MOST_TESTS = 64
-"""The most sets that are tested for omitted interactions."""
+"""The maximum number of sets that are tested for omitted interactions."""
 
 
 class PooledTables:

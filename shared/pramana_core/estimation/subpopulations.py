@@ -214,8 +214,9 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """Exponents g of the grains 2^-g: a grain and a finer grain, for weights and for
-        squares.
+        """The exponents g of the grains 2^-g, as (grain, finer grain).
+
+        The first pair is for weights, the second for their squares.
         """
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()

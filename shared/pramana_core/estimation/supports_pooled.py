@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pramana_core.marginals.counts import Marginals
 
 LONGEST = 10
-"""The most items of an itemset whose support is computed from pairs."""
+"""The maximum number of items of an itemset whose support is computed from pairs."""
 
 _ROUNDS = 30
 _AT_ONCE = 1 << 20

@@ -27,7 +27,7 @@ Counts = npt.NDArray[np.int64]
 Tables = Sequence[Sequence[int]]
 
 _AT_ONCE = 1 << 16
-"""The most records that numpy counts at once, unless a table has more cells."""
+"""The maximum number of records that numpy counts at once, unless a table has more cells."""
 
 _NUMPY, _NUMPY_AXIS, _LOOP = 1.5e-9, 1.2e-9, 0.8e-9
 """Approximate seconds per record and table: for numpy, per further axis, for a compiled loop."""
@@ -194,7 +194,7 @@ def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
 
 
 _SHARED_CELLS = 1 << 24
-"""The most cells of all threads' separate counts together."""
+"""The maximum number of cells of all threads' separate counts together."""
 
 _LEAST_OF_THREAD = 2e-3
 """The least seconds of work for which a thread is started."""

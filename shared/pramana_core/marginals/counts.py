@@ -34,13 +34,15 @@ Places = tuple[int, ...]
 T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
-"""The most cells of a cube that is counted once; every marginal is then a sum over it."""
+"""The maximum number of cells of a cube that is counted once; every marginal is then a sum over
+it.
+"""
 
 KEPT_CELLS = 1 << 22
 """Without a cube, the most recent tables are cached up to this total of cells (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
-"""The most cells of a marginal table (half a gigabyte of counts)."""
+"""The maximum number of cells of a marginal table (half a gigabyte of counts)."""
 
 LEVEL = 0.95
 """The default confidence of the intervals of a table's cells."""

@@ -11,7 +11,7 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.tables import Tensor
 
 SUBTABLE_CELLS = 1 << 12
-"""The most cells of a table within a subpopulation, whose errors are a matrix."""
+"""The maximum number of cells of a table within a subpopulation, whose errors are a matrix."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ LEVEL = 0.95
 """The default confidence of the intervals of a table's cells."""
 
 COVARIANCE_CELLS = 4096
-"""The most cells of a table whose covariance matrix is listed."""
+"""The maximum number of cells of a table whose covariance matrix is listed."""
 
 _NUMBERS = (
     "count",

@@ -34,7 +34,7 @@ from pramana_core.privacy.gamma import (
 )
 
 _CELLS = 1 << 1000
-"""The most true categories whose equal share is representable as a float."""
+"""The maximum number of true categories whose equal share is representable as a float."""
 
 
 @dataclass(frozen=True, eq=False)

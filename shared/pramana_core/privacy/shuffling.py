@@ -95,7 +95,7 @@ _GRID = 32
 """The grid points per root mean square of a report's score, up to 2^22 points in all."""
 
 _PAIRS = 1 << 28
-"""The most entries of a listed matrix whose rows are compared pairwise."""
+"""The maximum number of entries of a listed matrix whose rows are compared pairwise."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_LINES = 24
-"""The most lines of a text that a terminal shows; pages show all."""
+"""The maximum number of lines of a text that a terminal shows; pages show all."""
 
 _STYLES = {"note": "dim", "warning": "bold yellow", "grave": "bold yellow"}
 _BEFORE = {"point": "* ", "warning": "warning: ", "grave": "warning: "}

@@ -85,7 +85,7 @@ def default_records(people: People) -> Records:
 
 
 def holding(people: People) -> str:
-    """Return a verb phrase on whose records the owners have, by the study's declaration."""
+    """Return a verb phrase: whether the study declares the owners to have the same people."""
     return {
         "same": "have records of the same people",
         "different": "have records of different people",

@@ -405,7 +405,7 @@ class JobLine(Message):
 
 
 LOG_LINES = 20
-"""Maximum lines in a job's message. These are the last lines of its log."""
+"""The maximum number of lines in a job's message. These are the last lines of its log."""
 
 
 class Job(Message):

@@ -25,7 +25,7 @@ from pramana_core.wire.privacy import (
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
-"""Maximum composed tables that a model lists."""
+"""The maximum number of composed tables that a model lists."""
 
 
 class ParameterMessage(Message):

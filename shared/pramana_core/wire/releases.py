@@ -343,7 +343,7 @@ class LinkageCheck(Message):
 
     @property
     def difference(self) -> LinkageDiffers | None:
-        """The error if records under this secret cannot be joined with others, or None."""
+        """The error if other owners have another secret, or None; None for different people."""
         if not self.others or self.people == "different":
             return None
         return linkage_differs(self.study, self.people, self.others)

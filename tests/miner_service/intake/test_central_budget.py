@@ -118,6 +118,17 @@ def test_owners_of_different_people_have_the_whole_budget_each(miner, release, a
         assert_problem(owner("POST", "/v1/studies/s/releases", json=more), 409, "budget-exceeded")
 
 
+def test_a_removed_owner_may_have_joined_again_under_another_name(miner, release):
+    miner.study("s", **CENTRAL, people="different")
+    north, south = miner.owner("s", "north"), miner.owner("s", "south")
+    made = designed().plan
+    north.publish("s", release(made))
+    body = release(made, draws="south").body
+    assert not refused(south, body)
+    miner.admin("DELETE", "/v1/studies/s/owners/north")
+    assert refused(south, body)
+
+
 def test_a_budget_that_is_set_later_covers_the_same(miner, release):
     miner.study("s")
     north = miner.owner("s", "north")

@@ -28,8 +28,8 @@ LANDMARKS = 100
 class Expectation:
     """Predicted expectations of q targets.
 
-    For the n records, `fitted` uses all records and `left_out` all others; `predict` is for new
-    records.
+    `fitted` has the predictions of the n records from all records, and `left_out` the prediction
+    of each record from the other records. `predict` is for new records.
     """
 
     fitted: Floats
