@@ -117,8 +117,7 @@ class NetworkAnswers:
     def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
         """Write the network in the Bayesian Interchange Format (BIF 0.15), without loss.
 
-        BIF allows only words: other characters in a label are written as `_xHEX_`, which `from_bif`
-        decodes.
+        BIF allows only words: other characters are written as `_xHEX_`, which `from_bif` decodes.
 
         Args:
             path: the file; None returns the text.

@@ -1,7 +1,6 @@
 """Reports of single records: publishing their plan, counting batches, and releasing the counts.
 
-Only the count of each row of codes is stored. Who reported a row, when, and in which batch is not
-stored.
+Only the count of each row of codes is stored. Who reported a row, when and in which batch is not.
 """
 
 from __future__ import annotations

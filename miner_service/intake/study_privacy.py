@@ -99,8 +99,7 @@ class AnnouncedReleases:
     def owed(self) -> StudyDisclosure:
         """The loss that the budget must cover, whichever records match.
 
-        If this loss depended on matching records, a rejection would reveal whether another owner
-        has a person.
+        If this loss depended on matching records, a rejection would reveal another owner's people.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)

@@ -123,8 +123,7 @@ def init(
 
     Categories become public with the plan. Therefore confirm or replace each list taken from the
     table: at a terminal one by one, in scripts by options. --yes never accepts a list with
-    categories of fewer than 5 records, because the names of these categories would reveal the
-    records.
+    categories of fewer than 5 records, because their names would reveal the records.
     """
     from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site

@@ -413,8 +413,7 @@ def new_epoch(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Recover from a loss without a backup: complete the ledger from the miner, and start new
-    draws.
+    """Recover from a loss without a backup: complete the ledger from the miner, and draw anew.
 
     Each later release then adds its whole epsilon to the earlier loss, permanently.
     """

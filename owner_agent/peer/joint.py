@@ -1,7 +1,6 @@
 """A session from the initiator's side. All owners complete a step before any starts the next step.
 
-Until all owners have agreed on a result, any failure ends the session at every owner with the same
-message.
+Until all owners have agreed on a result, any failure ends the session everywhere, with one message.
 """
 
 from __future__ import annotations

@@ -249,8 +249,7 @@ def _(channel: OneHot, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
-    """Insert every item according to a separate word, and keep a uniform subset of the record's
-    items.
+    """Insert every item according to a separate word, then keep a uniform subset of the items.
 
     An item is reported if it is kept or inserted, so drawing both for every item is equivalent to
     inserting only items not kept. The subset is selected item by item. With `left` of the last `m`

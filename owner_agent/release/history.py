@@ -1,7 +1,6 @@
 """Checks before a release that the ledger lists all earlier releases.
 
-If the outbox, the memory of reports or the miner has a release that the ledger lacks, the ledger is
-outdated.
+The ledger is outdated if it lacks a release of the outbox, the memory of reports or the miner.
 """
 
 from __future__ import annotations

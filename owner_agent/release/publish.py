@@ -70,8 +70,7 @@ Made = TypeVar("Made", bound=PreparedRelease)
 class DrawnTable:
     """A table's reports sorted by pseudonym.
 
-    `one_secret` maps a column to the other columns that determine its values, or that it
-    determines.
+    `one_secret` maps a column to the other columns that determine its values, or vice versa.
     """
 
     reports: SortedReports

@@ -1,7 +1,6 @@
 """External sorting of reports by pseudonym: sorted runs are written to disk, then merged.
 
-The runs contain only pseudonyms and reports. They are in unnamed private files that vanish with the
-process.
+The runs contain only pseudonyms and reports, in unnamed private files that end with the process.
 """
 
 from __future__ import annotations

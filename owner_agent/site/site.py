@@ -111,8 +111,7 @@ class SiteFile(Section):
     `corrections` selects how to report records whose values changed after their first report: by
     their first reports, or by new draws of all records. Without this choice, a release with such
     records is an error. With `study_plan`, the owner's part of that plan replaces `blocks`. `mask`
-    describes masked columns, and `share_model` a tree. A file needs variables or one of these two
-    sections.
+    describes masked columns, and `share_model` a tree. A file needs variables or one of these two.
     """
 
     owner: Name

@@ -120,8 +120,7 @@ class GrowthSection(Section):
 
 
 class PrivateSection(Section):
-    """A differentially private tree. `epsilon` bounds the effect of replacing one record by
-    another.
+    """A differentially private tree. `epsilon` bounds the effect of replacing one record.
 
     `depth` is the largest count of splits on a path.
     """

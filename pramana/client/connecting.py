@@ -103,8 +103,7 @@ def connect(
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
-    A failed request is repeated after increasingly long pauses. A repeated request never starts a
-    job twice.
+    A failed request is repeated after growing pauses. A repeated request never starts a job twice.
 
     Args:
         url: the miner's address; plain http is accepted for this machine only.

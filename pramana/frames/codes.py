@@ -92,8 +92,7 @@ def encode(
         argument: the name of the table's parameter.
         missing: whether columns may be absent and cells empty. The code of an empty cell that
             belongs to no category is then the variable's count of categories.
-        reported: whether cells are reports. Reports contain only labels, and an empty cell means
-            withheld.
+        reported: whether cells are reports. Reports have only labels; an empty cell means withheld.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """

@@ -58,8 +58,7 @@ class SavedTrees(DocumentPart):
 class CombinedTrees(TreePredictor, Estimator):
     """One model learned from the shared trees of several owners; see `pm.combine_trees`.
 
-    The input consists of trees of `pm.share_tree`, or of their messages in any form, and not of
-    records.
+    The input consists of trees of `pm.share_tree`, or their messages in any form, not of records.
 
     Args:
         target: the class column, if the trees predict different columns; None if all predict the

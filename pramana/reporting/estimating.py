@@ -278,8 +278,7 @@ class EstimatedCounts(Drawn):
     def lack_of_fit(self) -> list[str]:
         """Sentences on the models that the reports contradict, for the tables estimated until now.
 
-        The list is empty if the reports fit, and always for `moment` and `ml`, which assume no
-        model.
+        The list is empty if the reports fit, and always for `moment` and `ml`, which have no model.
         """
         return _contradicted(self.marginals)
 

@@ -154,8 +154,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         reports: two or more `Reports`, each with different variables.
         how: `identical` requires that all owners report the same records; `common` uses only the
             records that all owners have; `any` uses all records and returns a list with one
-            `Reports` for each set of owners that have records in common, which `pm.estimate`
-            combines.
+            `Reports` for each set of owners with records in common, which `pm.estimate` combines.
 
     Returns:
         the joined reports; for `any` a list of them.

@@ -117,8 +117,7 @@ class CategoricalColumn:
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
         """Return the same values with codes for other labels.
 
-        Raises UnknownCategory for values not in `labels`; its message contains `unknown` and
-        `remedy`.
+        Raises UnknownCategory for values not in `labels`; its message has `unknown` and `remedy`.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]

@@ -59,8 +59,7 @@ class StudyPlan:
     """The owners' variables, as (name, variables) in the study's order, and the sets to report.
 
     `sets` are in the order of their ranges of the coin. The digest covers names, categories and
-    integers. Raises PlanError: repeated names, a set that does not fit, or weights with a sum
-    above 1.
+    integers. Raises PlanError: repeated names, a set that does not fit, or weights summing above 1.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]

@@ -1,7 +1,6 @@
 """The privacy loss of a session: by column, by owner and for a whole record.
 
-The sum also bounds the disclosure to peers who collude. Parameters that are shared exactly have no
-epsilon.
+The sum also bounds the disclosure to peers who collude. Parameters shared exactly have no epsilon.
 """
 
 from __future__ import annotations

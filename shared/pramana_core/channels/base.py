@@ -518,8 +518,7 @@ def require_sizes(sizes: object) -> None:
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
     """Return a square joint channel with the reports of dropped variables summed over, or None.
 
-    It is None if the sums depend on the true values of dropped variables. Integers make this test
-    exact.
+    It is None if the sums depend on the true values of dropped variables. Integers make it exact.
 
     Args:
         units: an n x n matrix times 2^32, where n is the product of `sizes`.

@@ -85,8 +85,7 @@ class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
     `pooled` has the tables that come from a model, `filled` the tables assembled from smaller ones.
-    If these marginals are part of others, `whole` has the others' tables; `note` adds each table
-    there too.
+    If these marginals are part of others, `whole` has the others' tables; `note` adds tables there.
     """
 
     whole: UsedTables | None = None
@@ -116,8 +115,7 @@ class EstimatedMarginals:
         variables: the variables of `domain`; by default all.
         tick: called during long estimates; an exception that it raises stops them.
 
-    Raises OptionError: an unknown estimator, or an order below 1. DomainError: sources differ in
-    categories.
+    Raises OptionError: an unknown estimator, or an order below 1. DomainError: categories differ.
     """
 
     def __new__(cls, *_given: object, estimator: Estimator = "moment", **_options: object) -> Self:

@@ -160,8 +160,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the gain expected by chance, before
-        penalties.
+        """The factor by which randomization multiplies the gain due to chance, before penalties.
 
         It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
         independence (design section 5), and infinite if a channel has no inverse.
@@ -177,8 +176,7 @@ class ConditionalIndependence(Independence):
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of `draws` bootstrap samples of the reports, shape (draws,).
 
-        Ratios are within `_ROUGHLY` nats of their maxima, or a thousandth of `ratio`. Raises
-        NotConverged.
+        Ratios are within `_ROUGHLY` nats of their maxima, or `ratio` / 1000. Raises NotConverged.
         """
         strata = [stratum for stratum in self.table.strata if stratum.records > 0]
         reports = [

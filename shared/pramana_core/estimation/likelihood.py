@@ -1,7 +1,6 @@
 """Maximum likelihood of true tables given reports: unrestricted or under a model.
 
-Many sets of reports with one layout are maximized at once, so a bootstrap costs little more
-than one fit.
+Sets of reports of one layout are maximized at once, so a bootstrap costs little more than one fit.
 """
 
 from __future__ import annotations

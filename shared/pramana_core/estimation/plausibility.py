@@ -169,8 +169,7 @@ def _odds(learned: Stratum) -> Tensor | None:
     """Return the odds of the bet, or None if nothing has contradicted the channels so far.
 
     Odds of n / P't, for reports n and the most likely true table t, grow fastest (Gruenwald, de
-    Heide and Koolen 2024). They are shrunk by the share that chance alone explains (James and Stein
-    1961).
+    Heide and Koolen 2024). They are shrunk by the share due to chance (James and Stein 1961).
     """
     reported, records = learned.reported, learned.records
     if records == 0:

@@ -35,8 +35,7 @@ class SourceReports:
         return float(self.fitted.sum())
 
     def estimators(self, weights: Tensor) -> Tensor:
-        """Return functions of a report, (q, reports...), for sums of true counts weighted by
-        `weights`.
+        """Return functions of a report, (q, reports...), for sums of true counts with `weights`.
 
         The sum of such a function over the reports estimates the weighted sum.
         """

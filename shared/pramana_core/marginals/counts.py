@@ -192,8 +192,7 @@ class RecordTables(ABC):
     """Counts of reported codes over any subset of some records' columns.
 
     If the product of `sizes` is at most `CUBE_CELLS`, columns are read once. Otherwise they are
-    read whenever new tables are requested. One pass counts tables of up to `pass_cells` cells
-    together.
+    read whenever new tables are requested. One pass counts up to `pass_cells` cells.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS

@@ -46,8 +46,7 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` has a record or more, and all columns `names`. An exception from `tick` stops the
-        count.
+        `reports` has a record or more, and all columns `names`. An exception from `tick` stops it.
         """
 
 

@@ -1,8 +1,7 @@
 """One style for all pictures with axes, legible in print and to colour-blind readers.
 
 Colours are from Okabe and Ito (2008); line styles or markers differ as well. Drawing a picture
-again gives the same bytes. Pictures are drawn one at a time, because matplotlib's settings are
-global.
+again gives the same bytes. Pictures are drawn in turn, because matplotlib's settings are global.
 """
 
 from __future__ import annotations

@@ -188,8 +188,7 @@ _MARKER = (
 class Group:
     """Shapes that belong together, placed at `place` in the surrounding picture.
 
-    SVG shows `title` under the pointer. With `apart`, each shape is on its own line of the SVG
-    text.
+    `title` appears under the pointer. With `apart`, each shape is on its own line of the SVG text.
     """
 
     parts: Sequence[Shape]

@@ -109,8 +109,7 @@ class CentralMessage(Message):
 class ExtremesMessage(Message):
     """The largest growth of a belief about one column, under each of two extreme assumptions.
 
-    Either the columns are `independent` of each other, or each determines all others
-    (`determined`).
+    Either the columns are `independent`, or each determines all others (`determined`).
     """
 
     independent: AmplificationMessage
@@ -128,8 +127,7 @@ class ExtremesMessage(Message):
 class ColumnPrivacy(Message):
     """The loss of one column by its own draws; null if its true values are reported.
 
-    `left` is what remains of the budget per column. It is null without a budget, and for true
-    values.
+    `left` remains of the budget per column. It is null without a budget, and for true values.
     """
 
     owner: Name
@@ -180,8 +178,7 @@ class PlannedLoss(Message):
 class UnboundedRelease(Message):
     """A release that no gamma bounds: its columns, and a sentence with the reason.
 
-    `confidential` are the columns computed from true values, and `told` the columns with true
-    values.
+    `confidential` are the columns computed from true values, and `told` those with true values.
     """
 
     owner: Name

@@ -88,8 +88,7 @@ class SingleReport(Message):
 
 
 class ReportBatch(Message):
-    """Reports made under the plan with this digest, one row each: a code per variable, in plan
-    order.
+    """Reports by the plan with this digest, one row each: a code per variable, in plan order.
 
     The same `batch` with the same rows counts once, however often it is sent.
     """

@@ -86,9 +86,8 @@ def learn_redundancy(
 ) -> AttributeRedundancy:
     """Return the redundancy of attributes; the correlation is 0 if no reported pair is randomized.
 
-    `prior` has the probabilities of the classes, `tables` the positive probabilities of each
-    attribute given the class, (classes, categories). The network has a link for each pair in
-    `linked`.
+    `prior` has the classes' probabilities, `tables` the positive probabilities of each attribute
+    given the class, (classes, categories). The network has a link for each pair in `linked`.
     """
     scores = {n: np.log(t) - np.log(t).mean(axis=0) for n, t in tables.items()}
     within = {n: _within(prior, tables[n], scores[n]) for n in tables}

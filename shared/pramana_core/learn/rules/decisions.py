@@ -53,8 +53,7 @@ def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
 
 
 def adjust_for_screening(p_values: Sequence[Floats]) -> Floats:
-    """Return p-values corrected for the selection of examined itemsets, in one array of all
-    lengths.
+    """Return p-values corrected for selecting the examined itemsets, in one array of all lengths.
 
     `p_values` has one array for each length. Single items are always examined. A longer itemset is
     examined only if the estimates of all its subsets reach the minimum.

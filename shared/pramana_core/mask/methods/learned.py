@@ -99,8 +99,7 @@ class FittedExpectation:
         return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
-        """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X and kernel
-        eigenvectors.
+        """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X, kernel eigenvectors.
 
         With `wide`, it has as many eigenvectors as n allows, otherwise fewer.
         """

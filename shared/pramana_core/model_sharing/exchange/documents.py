@@ -360,8 +360,7 @@ def read_model_json(text: str) -> GlobalModel:
     """Read a global model from the JSON text of `model_json`; the result equals the written model.
 
     Raises InputError: the text is not such a document. LimitExceeded: the text is too long, or a
-    tree is too deep. DomainError, ModelError, OptionError: the parts of the document contradict
-    each other.
+    tree is too deep. DomainError, ModelError, OptionError: its parts contradict each other.
     """
     if len(text) > LONGEST_TEXT:
         raise LimitExceeded(

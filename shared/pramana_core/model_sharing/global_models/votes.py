@@ -24,8 +24,7 @@ class VotesModel:
     """A classifier that adds up the class shares of a record's leaves in several trees.
 
     A tree also votes, with full weight, on records with categories that its owner does not have
-    (`in_schema`), so owners should declare the same categories. Raises ModelError: see
-    `common_schema`.
+    (`in_schema`), so owners should declare the same ones. Raises ModelError: see `common_schema`.
     """
 
     trees: tuple[SharedTree, ...]
