@@ -261,8 +261,7 @@ class NetworkAnswers:
         both = [name for name in names if name in known]
         if both:
             raise OptionError(
-                f"The arguments `of` and `given` both name {both[0]!r}; name it in only one of"
-                " them.",
+                f"`of` and `given` both name {both[0]!r}; name it in only one of them.",
                 where="of",
             )
         codes: dict[str, Codes] = {names[0]: np.zeros(1, dtype=np.uint8)}

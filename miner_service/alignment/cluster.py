@@ -96,8 +96,7 @@ class WorkerRecords:
         """Return the count of a pass over some pieces; see `count_pieces`."""
         if task.version != installed_version():
             raise Conflict(
-                f"A worker of the cluster has version {installed_version()}, the miner"
-                f" {task.version}.",
+                f"A worker has version {installed_version()}, the miner {task.version}.",
                 where="scheduler",
                 remedy="Install the same version everywhere, and restart the workers.",
             )

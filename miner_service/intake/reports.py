@@ -93,8 +93,7 @@ def _check_plan(services: Services, body: ReportPlanCreate) -> Plan:
     plan: Plan = checked_content(services.settings.limits, KINDS[RANDOMIZED], body.plan)
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
-            "The plan is an owner's part of a study plan. People who report single records do"
-            " not have its coin.",
+            "The plan is part of a study plan, whose coin single records do not have.",
             where="plan",
             remedy="Publish a plan that samples its blocks independently for each record.",
         )

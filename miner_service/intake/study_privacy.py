@@ -527,8 +527,7 @@ def _warnings(
     if plan is not None and record.epsilon > plan.amplification.epsilon * SLACK:
         sentence = (
             f"Releases disclosed epsilon {rounded_up(record.epsilon)} about a record, more than the"
-            f" study plan's {rounded_up(plan.amplification.epsilon)}: some reports were drawn"
-            " again."
+            f" study plan's {rounded_up(plan.amplification.epsilon)}: reports were drawn again."
         )
         return [sentence]
     if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * SLACK:

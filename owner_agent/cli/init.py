@@ -314,8 +314,7 @@ def _confirm_list(
     if variable.rare:
         out.print(
             f"Each of these categories has fewer than 5 records: {first_few(variable.rare, 12)}."
-            " The list would reveal that such records exist. Accept it only if this is public "
-            "knowledge.",
+            " The list would reveal that such records exist. Accept it only if this is public.",
             style="yellow",
             markup=False,
         )

@@ -377,8 +377,7 @@ def _release(
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
-                    f"{now.large_exchange} Do the new records belong to people who were never "
-                    "reported before?"
+                    f"{now.large_exchange} Do they belong to people never reported before?"
                 )
             approval.require(load_site(command.path))
             return replace(options, accept_new_people=agreed)

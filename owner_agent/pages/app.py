@@ -151,8 +151,7 @@ def _require_readable(headers: Headers, method: str) -> None:
 
 def _closed() -> Unauthenticated:
     return Unauthenticated(
-        "These pages open with the link that `owner-agent serve` printed, which works once, in one"
-        " browser.",
+        "These pages open with the link that `owner-agent serve` printed, once, in one browser.",
         remedy="To get another link, stop that command with Ctrl-C and start it again. If this "
         "interrupts a publication, publish again to continue.",
     )

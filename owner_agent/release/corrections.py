@@ -133,8 +133,7 @@ class Exchange:
         if self.is_large:
             raise RecordsExchanged(
                 f"{self} If the new records are the same people under other record ids, these"
-                " people would be randomized a second time, and the ledger would not count this "
-                "loss.",
+                " people would be randomized a second time, which the ledger would not count.",
                 where="record_id",
                 remedy="Restore the record ids of people who were reported before. If the new"
                 f" records are people who were never reported, confirm with {option}.",

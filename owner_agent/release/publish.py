@@ -396,8 +396,7 @@ def release_to_file(
 
 def _other_content(entry: Entry) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The ledger lists release {entry.name} with content that differs from the release shown "
-        "now.",
+        f"The ledger lists release {entry.name} with other content than shown now.",
         where=entry.name,
         remedy="Publish it with the version of the agent that prepared it.",
     )

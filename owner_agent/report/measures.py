@@ -140,7 +140,6 @@ def _variable_se(block: Block, name: str, records: int) -> float:
         true, reported = (alone or block.channel).shape
         if true * reported > DECODED_ENTRIES:
             raise LimitExceeded(
-                f"The block has {reported:,} different reports, too many to compute the accuracy "
-                "of an estimate."
+                f"The block has {reported:,} different reports, too many to compute the accuracy."
             )
     return largest_proportion_se(block, name, records)

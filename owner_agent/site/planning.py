@@ -72,8 +72,7 @@ def planned(site: Site) -> PlannedSite:
             " file names no study plan.",
             where=waiting[0],
             remedy="If the study has a plan, `owner-agent join` fetches it; otherwise `owner-agent"
-            " design` proposes channels. You can already check the table with `owner-agent "
-            "check`.",
+            " design` proposes channels. `owner-agent check` already checks the table.",
         )
     for section in site.file.variables:
         try:

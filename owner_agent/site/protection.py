@@ -50,8 +50,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
         if revealed := _revealed(block, name):
             raise UnprotectedVariable(
                 f"Variable {name!r} is sensitive but its reports reveal it: records with "
-                f"{first_few(map(repr, revealed))} always get reports that no other records can "
-                "get.",
+                f"{first_few(map(repr, revealed))} always get reports that no others can get.",
                 where=name,
                 remedy="Choose a channel in which several categories share their reports. Merge a"
                 " group of one category into another group. Or set sensitive = false.",

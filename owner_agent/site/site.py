@@ -143,19 +143,13 @@ class SiteFile(Section):
             confidential = () if mask is None else mask.confidential
             mistakes += sharing_mistakes(share, self.record_id, read, confidential)
         if not self.variables and mask is None and share is None:
-            mistakes.append(
-                "the file has neither variables nor [mask] nor [share_model], so nothing can be "
-                "released"
-            )
+            mistakes.append("without variables, [mask] or [share_model], nothing can be released")
         if self.record_id in (*self.decimal_commas, *self.dates_as_years):
             mistakes.append(
                 f"decimal_commas and dates_as_years must not name the record id {self.record_id!r}"
             )
         if is_database(self.table) != (self.query is not None):
-            mistakes.append(
-                "query (a table's name or a SELECT) is required for a database and not allowed "
-                "for a file"
-            )
+            mistakes.append("query (a table's name or a SELECT) is for databases, which require it")
         if is_database(self.table):
             if has_password(self.table):
                 mistakes.append(

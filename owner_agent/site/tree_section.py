@@ -175,8 +175,7 @@ class ShareModelSection(Section):
             )
         if required is not None and required.l is not None and required.l > classes:
             raise ValueError(
-                f"l = {required.l} requires at least that many classes, but the target has "
-                f"{classes}"
+                f"l = {required.l} exceeds the number of the target's classes, {classes}"
             )
         return self
 

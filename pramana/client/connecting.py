@@ -81,8 +81,7 @@ def require_same_miner(file: AccessFile, url: str) -> None:
             f"The access file is for the miner at {file.miner}, so its token is not sent to {url}.",
             where="miner",
             remedy=(
-                "Use the miner's address in the file, or a token for the miner at that other"
-                " address."
+                "Use the miner's address in the file, or a token for the miner at the other one."
             ),
         )
 

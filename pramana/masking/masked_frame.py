@@ -176,8 +176,7 @@ class MaskedFrame(Drawn):
     def __reduce__(self) -> Any:
         """Raise an error, since a pickle or copy would include the true records."""
         raise OptionError(
-            "A MaskedFrame cannot be pickled, because it contains the true records; pickle its"
-            " attribute frame.",
+            "A MaskedFrame contains the true records, so pickle its attribute frame instead.",
             where="MaskedFrame",
         )
 

@@ -161,8 +161,7 @@ class CombinedTrees(TreePredictor, Estimator):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         """Raise an error, since combined trees learn from trees and not from counts."""
         raise TableError(
-            "CombinedTrees learns from shared trees, not from counts; call fit with a list of"
-            " trees.",
+            "CombinedTrees learns from trees, not from counts; call fit with a list of trees.",
             where="messages",
         )
 

@@ -109,8 +109,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
-                "plan differs from the plan of the reports; omit plan, because the reports"
-                " include theirs.",
+                "plan differs from the plan of the reports; omit it: the reports include theirs.",
                 where="plan",
             )
         return reports
@@ -201,8 +200,7 @@ def _keys(reports: Reports, number: int) -> KeyText:
     if reports.pseudonyms is None:
         raise OptionError(
             f"reports {number} have no pseudonyms, which are needed to join records; pm.randomize"
-            " creates pseudonyms, and to_frame(pseudonyms=True) includes them as the index of a"
-            " frame.",
+            " creates pseudonyms, and to_frame(pseudonyms=True) has them as index.",
             where="reports",
         )
     return reports.pseudonyms.view(f"S{KEY_BYTES}")

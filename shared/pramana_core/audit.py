@@ -104,8 +104,7 @@ class AuditLog:
                     os.close(descriptor)
         except OSError as error:
             raise NotReady(
-                f"An entry of the audit log cannot be written ({error.strerror}), so no change is"
-                " made.",
+                f"The audit log cannot be written ({error.strerror}), so no change is made.",
                 where=_WHAT,
                 remedy="Check the file audit.jsonl, its folder and its disk. If the file was moved,"
                 " put it back. If it is lost, restart the service, which begins a new log.",

@@ -56,8 +56,7 @@ class NumericColumn:
         wrong = int(np.count_nonzero(~(np.abs(values) <= LARGEST)))
         if wrong:
             raise TableError(
-                f"Column {self.name!r} has {wrong} values that are missing, infinite or beyond"
-                f" {LARGEST:g}.",
+                f"Column {self.name!r} has {wrong} values missing, infinite or beyond {LARGEST:g}.",
                 where=self.name,
                 remedy="Remove those records or fill in the values first.",
             )

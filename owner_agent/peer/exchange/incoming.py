@@ -56,8 +56,7 @@ def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
                 continue
             if known.variable.to_variable() != variable:
                 raise PeerDeviated(
-                    f"{sender} announces {variable.name!r} with categories that differ from "
-                    "those in its offer.",
+                    f"{sender} announces other categories of {variable.name!r} than it offered.",
                     where=sender,
                 )
             if known.sensitive and block.channel.is_identity:

@@ -381,8 +381,7 @@ class ListedTransition(DecodedTransition):
             rank = int(np.linalg.matrix_rank(self._matrix))
             raise SingularChannel(
                 f"The {true} x {reported} transition matrix is singular (rank {rank}, condition"
-                f" number above {CONDITION_LIMIT:.0e}): reports cannot separate some true"
-                " categories.",
+                f" above {CONDITION_LIMIT:.0e}): reports cannot separate some categories.",
                 remedy="Change the rows so that no row is a mixture of the others.",
             )
         return left_inverse(self._matrix)
@@ -439,8 +438,7 @@ def left_inverse(matrix: Tensor) -> Tensor:
         return _least_squares(matrix)
     except np.linalg.LinAlgError:
         raise SingularChannel(
-            f"The {true} x {reported} transition matrix is singular: reports cannot separate some"
-            " true categories.",
+            f"The {true} x {reported} matrix is singular: reports cannot separate some categories.",
             remedy="Change the rows so that no row is a mixture of the others.",
         ) from None
 

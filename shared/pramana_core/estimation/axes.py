@@ -434,8 +434,7 @@ def reported_strata(
     domain = _joint([axes for _, axes in parts], wanted)
     if domain.size > limit:
         raise LimitExceeded(
-            f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
-            " allowed.",
+            f"The table over {list(domain.names)} has {domain.size} cells; the limit is {limit}.",
             remedy="Request fewer variables at once, or give them fewer categories.",
         )
     return domain, [

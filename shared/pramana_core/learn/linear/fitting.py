@@ -75,8 +75,7 @@ def learn_linear(
     if len(listed) > COLUMNS:
         most = max(inputs, key=lambda feature: feature.size)
         raise LimitExceeded(
-            f"The features have {len(listed):,} columns; a linear classifier has at most"
-            f" {COLUMNS:,}.",
+            f"The features have {len(listed):,} columns; the limit is {COLUMNS:,}.",
             where=most.name,
             remedy=f"Leave features out, or group the {most.size:,} categories of {most.name!r}.",
         )

@@ -232,10 +232,7 @@ class _Reader:
                 raise ModelError(
                     f"An interval of {name!r} contains no number, or all numbers.",
                     where=where,
-                    remedy=(
-                        "`above` must be less than `up_to`, and at least one of them must be a"
-                        " number."
-                    ),
+                    remedy="`above` must be less than `up_to`, and one of them a number.",
                 )
             return Interval(above, up_to)
         known = self._codes.get(name, {})
