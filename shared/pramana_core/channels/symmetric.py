@@ -354,7 +354,7 @@ def _quantize_off(size: int, off: float) -> int:
     units = min(round(off * RESOLUTION), RESOLUTION // (size - 1))
     if off > 0 and units == 0:
         raise ChannelError(
-            f"A probability of {off:.3g} per other category is too small to be a multiple of 2^-32.",
+            f"A probability of {off:.3g} per other category is too small; the unit is 2^-32.",
             remedy="Raise p, or use fewer categories.",
         )
     return units
