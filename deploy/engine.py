@@ -1,8 +1,9 @@
-"""Run a Python script beside an engine of containers of its own, made from Debian's packages.
+"""Run a Python script next to its own container engine, made from Debian packages.
 
-As root on Debian with mmdebstrap it makes the engine's file system, enters it with its own mounts,
-network and processes, and clones the last commit under umask 077. No container registry is asked.
-Nothing of the machine changes but `~/.cache/pramana-compose`, where packages and images are kept.
+The machine must be a Debian with mmdebstrap, and the user root. The engine gets a new file system,
+and its own mounts, network and processes. The last commit is cloned under umask 077. No container
+registry is used. On the machine, only `~/.cache/pramana-compose` changes, which keeps packages and
+images.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def step(name: str) -> None:
 
 
 def download(*words: object, **more: Any) -> None:
-    """Run a small download; end with the reason where it is refused."""
+    """Run a small download. If it is refused, print the reason and end the program."""
     try:
         run(*words, stderr=subprocess.DEVNULL, **more)
     except AssertionError as refused:
@@ -58,7 +59,7 @@ def download(*words: object, **more: Any) -> None:
 
 
 def prepare() -> None:
-    """Make the file systems, the wheels and the clone."""
+    """Create the file systems, download the wheels, and clone the last commit."""
     KEPT.mkdir(parents=True, exist_ok=True)
     debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
     addresses = run("apt-get", "indextargets", "--format", "$(REPO_URI)", *debian).split()
@@ -93,7 +94,7 @@ def prepare() -> None:
 
 
 def serve() -> None:
-    """Start the engine, and a server of the wheels for its builds; both end with this process."""
+    """Start the engine, and a server of wheels for its builds. Both end with this process."""
     with (log := Path("/files/engine.log")).open("w") as file:
         both = [
             subprocess.Popen(line.split(), stdout=file, stderr=file) for line in (DOCKERD, WHEELS)
@@ -104,7 +105,7 @@ def serve() -> None:
 
 
 def main() -> None:
-    """Prepare on this machine, then run the script inside."""
+    """Prepare the engine on this machine, then run the script inside it."""
     absent = [tool for tool in ("mmdebstrap", "unshare", "git") if shutil.which(tool) is None]
     script = sys.argv[-1]
     if sys.argv[1] == "inside":

@@ -1,7 +1,8 @@
-"""`make compose`: the containers of this folder rehearsed from nothing, in an engine of their own.
+"""`make compose`: test the containers of this folder from nothing, in a separate engine.
 
-`deploy/engine.py` runs it. It builds the images on stand-ins of what a registry would give, kills
-containers while owners publish and while jobs run, and compares the models with an undisturbed one.
+`deploy/engine.py` runs this script. The script builds the images on substitutes for registry
+images, kills containers while owners publish and while jobs run, and compares the models with those
+of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def miner(*words: str) -> str:
 
 
 def state(service: str, what: str) -> str:
-    """Return what the engine says of a service's container; `service` may end with its number."""
+    """Return a property of a service's container; `service` may end with the container's number."""
     project = "pramana-postgres" if "postgres" in FILES[0] else "pramana"
     name = f"{project}-{service}" if service[-1].isdigit() else f"{project}-{service}-1"
     return run("docker", "inspect", "-f", what, name, check=False, stderr=subprocess.DEVNULL)
@@ -97,18 +98,18 @@ def well(*services: str) -> None:
 
 
 def start(*services: str) -> None:
-    """Start services without those that they depend on; wait until they are healthy."""
+    """Start services without their dependencies, and wait until they are healthy."""
     compose("up", "-d", "--no-deps", *services)
     well(*(name for name in services if name in ("miner", "database", *AGENTS)))
 
 
 def kill(service: str) -> None:
-    """End a container as a crash would, so that its restart policy starts it again."""
+    """Kill a container as a crash would, so that its restart policy starts it again."""
     os.kill(int(state(service, "{{.State.Pid}}")), signal.SIGKILL)
 
 
 def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
-    """Send a request to the miner; return its answer, or nothing where none comes."""
+    """Send a request to the miner. Return its answer, or {} if there is no answer."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     sent = None if body is None else json.dumps(body).encode()
     try:
@@ -119,13 +120,15 @@ def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
 
 
 def new_job(token: str) -> str:
-    """Begin a job; return its path."""
+    """Create a job and return its path."""
     job = {"spec": {"kind": "bayes-net-structure"}, "key": f"rehearsal-{time.monotonic_ns()}"}
     return f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
 
 
 def learn(token: str, *killed: str) -> Any:
-    """Run a job, kill containers while it runs, and return its model without its names."""
+    """Run a job, kill containers while it runs, and return the parts of its model that must not
+    vary.
+    """
     path = new_job(token)
     if killed:
         until(lambda: ask(path, token).get("state") == "running", f"{path} runs")
@@ -137,7 +140,7 @@ def learn(token: str, *killed: str) -> Any:
 
 
 def build() -> None:
-    """Build the images; check their sizes, users and revision."""
+    """Build the images, and check their sizes, users and revision."""
     step("build from a clone under umask 077")
     for file, name in (("python.tar", "debian:minimal"), ("services.tar", "caddy:2")):
         if not run("docker", "images", "-q", name):
@@ -157,7 +160,7 @@ def build() -> None:
 
 
 def publish() -> None:
-    """Open the study; kill each owner, and the miner, while an owner publishes."""
+    """Open the study. While each owner publishes, kill the owner, and once also the miner."""
     step("publish")
     compose("down", "--volumes")
     start("miner")
@@ -176,7 +179,9 @@ def publish() -> None:
 
 
 def demonstrate() -> tuple[str, Any]:
-    """Run the commands of README.md, and kill containers during jobs; return token and model."""
+    """Run the commands of README.md, and kill containers during jobs. Return a token and the
+    model.
+    """
     step("demonstrate")
     compose("up", "--build", "--exit-code-from", "analyst", "analyst")
     compose("cp", "analyst:/results/result.json", "/files/")
@@ -193,7 +198,9 @@ def demonstrate() -> tuple[str, Any]:
 
 
 def look() -> None:
-    """Check what an owner's container reaches and what health checks take; print idle times."""
+    """Check which hosts an owner's container reaches, and the cost of health checks and of idle
+    time.
+    """
     step("look at networks and health checks")
     where = {name: state(name, ADDRESSES).split() for name in AGENTS}
     for owner in AGENTS:
@@ -214,7 +221,7 @@ def look() -> None:
 
 
 def restore(token: str, model: Any) -> None:
-    """Stop, back up, refuse another schema with a sentence, destroy, restore."""
+    """Stop and back up the miner, check that another schema is rejected, and restore the backup."""
     compose("stop")
     assert {state(name, "{{.State.ExitCode}}") for name in ("miner", *AGENTS)} == {"0\n"}
     start("miner")
@@ -233,7 +240,7 @@ def restore(token: str, model: Any) -> None:
 
 
 def exhaust_memory(token: str, model: Any) -> None:
-    """Leave a job 16 of 384 MB: the kernel ends the job's process, and the service goes on."""
+    """Leave 16 of 384 MB to a job: the kernel must end the job's process but not the service."""
     run("docker", "update", "-m", "384m", "--memory-swap", "384m", "pramana-miner-1")
     assert learn(token) == model
     service = state("miner", "{{.State.Pid}}")
@@ -252,7 +259,7 @@ def exhaust_memory(token: str, model: Any) -> None:
 
 
 def count_on_cluster(token: str, model: Any) -> None:
-    """Count on a cluster, whose containers are killed in turn."""
+    """Count on a cluster while its containers are killed one after another."""
     FILES[1:] = ["deploy/compose.cluster.yml"]
     start("miner", "scheduler")
     start("counter")
@@ -262,7 +269,7 @@ def count_on_cluster(token: str, model: Any) -> None:
 
 
 def stand_behind_proxy(token: str, _model: Any) -> None:
-    """Sign in through the proxy: the cookie is Secure, and every address has the prefix.
+    """Sign in through the proxy: the cookie must be Secure, and every address have the prefix.
 
     An owner elsewhere publishes through the proxy, which is killed meanwhile.
     """
@@ -311,7 +318,7 @@ def stand_behind_proxy(token: str, _model: Any) -> None:
 
 
 def keep_in_postgresql(token: str, model: Any) -> None:
-    """Restore into a PostgreSQL with two workers, and kill each container during a job."""
+    """Restore into PostgreSQL with two workers, and kill each container during a job."""
     FILES[:] = ["deploy/compose.postgres.yml"]
     Path("deploy/database.password").write_text("p %@:/'\"\\ w\n")
     run("chown", "-R", "10001", "deploy/database.password", "/files/backup")
@@ -331,7 +338,7 @@ def keep_in_postgresql(token: str, model: Any) -> None:
 
 
 def main() -> None:
-    """Do all of it."""
+    """Run all parts of the test."""
     build()
     publish()
     token, model = demonstrate()

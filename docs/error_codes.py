@@ -50,7 +50,7 @@ REMEDIES = {
     "sensitive-without-channel": "Give the variable a channel: `owner-agent design` proposes one.",
     "plan-conflict": "Keep the earlier channel. `--accept-added-loss` releases the column again at"
     " the sum of both losses.",
-    "records-corrected": "Choose `publish --corrections keep`, or draw all records anew with"
+    "records-corrected": "Choose `publish --corrections keep`, or randomize all records again with"
     " `owner-agent new-epoch`.",
     "records-exchanged": "If the new records are other people, add `--accept-new-people` or"
     " `--accept-added-loss`; otherwise restore the earlier record ids.",

@@ -44,7 +44,7 @@ class StoredFile:
 
     @property
     def path(self) -> str:
-        """The path of the file in a backup, and within the folder of records."""
+        """The path of the file, relative to the backup and to the folder of records."""
         if self.number is None:
             return f"columns/{self.release}.arrow"
         return f"parts/{self.release}/{part_name(self.number)}"

@@ -35,7 +35,7 @@ from pramana_core.opening import require_tls_files
 
 @dataclass(frozen=True)
 class ExaminedMiner:
-    """A miner to examine: its settings, the time, and its store or the error of opening it."""
+    """A miner to examine: its settings, the time, and its open store or the error of opening it."""
 
     settings: Settings
     services: Services | PramanaError

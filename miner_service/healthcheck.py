@@ -1,4 +1,4 @@
-"""A health check of a local miner, without slow imports because container engines repeat it."""
+"""A health check of a local miner. It starts fast, because container engines run it often."""
 
 from __future__ import annotations
 

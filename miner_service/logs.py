@@ -1,7 +1,7 @@
 """The log of a process, on standard error: lines of text or JSON, with a time and a level.
 
 A line is a short fixed text with values as fields (`extra`). It has no header, body, query or
-token. Texts that people chose are quoted, so nobody can forge a line.
+token. Texts that come from people are quoted, so nobody can forge a line.
 """
 
 from __future__ import annotations
@@ -62,14 +62,18 @@ def _quoted(text: str) -> str:
 
 
 class _OncePerMinute(logging.Filter):
-    """Passes each error of the event loop, such as a lack of file descriptors, once a minute."""
+    """Passes each error of the event loop, such as a lack of file descriptors, once a minute at
+    most.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._last: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write a record; operating system errors lose their traceback."""
+        """Return whether to write a log record; an operating system error is written without its
+        traceback.
+        """
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return True

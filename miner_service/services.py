@@ -85,7 +85,9 @@ class Services:
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of releases in use. Active owners without one count as missing."""
+        """Return the alignment of the releases in use. Active owners without a release count as
+        missing.
+        """
         names = [one.name for one in KINDS.values()]
         in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
         sources = [source_of(row) for row in in_use[kind].values()]
@@ -97,7 +99,7 @@ class Services:
         return found.model_copy(update={"same": self.same(session, study, kind)})
 
     def same(self, session: Session, study: str, kind: ReleaseKindName) -> list[SameReleases]:
-        """Return the pairs of releases in use, of one kind, that are equal or nearly equal."""
+        """Return the pairs of equal or nearly equal releases in use, of one kind."""
         rows = release_rows.releases_in_use(session, study, kind).values()
         return self.copies.among(
             [

@@ -102,7 +102,9 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{
 
 @_section
 class ClusterSettings:
-    """A Dask cluster that counts the records of jobs. Without one, the jobs' processes count."""
+    """A Dask cluster that counts the records of jobs. Without a cluster, each job's process counts
+    them.
+    """
 
     scheduler: str | None = None
     authority: Path | None = None

@@ -50,7 +50,7 @@ _OPEN_FILES = 256
 
 @dataclass(frozen=True)
 class ExaminedSite:
-    """A site to examine, and the free bytes that its disk must have."""
+    """A site to examine, and how many free bytes its disk must have."""
 
     site: Site
     environment: Environment
@@ -88,7 +88,7 @@ class ExaminedSite:
 
 @contextmanager
 def _one_problem() -> Iterator[None]:
-    """Shorten an error of several problems, because a finding is one line."""
+    """Return an error that fits on one line, because each finding is one line."""
     try:
         yield
     except PramanaError as error:

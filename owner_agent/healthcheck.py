@@ -1,4 +1,4 @@
-"""A health check of the agent's pages. Container engines run it often, so it imports little."""
+"""A health check of the agent's pages. Container engines run it often, so it starts fast."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Data scientists write `import pramana as pm`. The stub `__init__.pyi` lists the public names, and
 each is loaded at its first use. The mathematics is in `pramana_core`; owners and the miner have
-their own packages. This package composes them, and no other package imports it.
+their own packages. This package combines them, and no other package imports it.
 """
 
 import lazy_loader

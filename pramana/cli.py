@@ -82,8 +82,8 @@ def reproduce(
     """Reproduce the papers' figures and tables, and report where the results agree with the papers.
 
     The experiments are in a checkout of Pramana, not in the installed package. `all` skips the
-    experiments whose tables are missing from --data. Exit codes: 0 done, whatever the findings; 2
-    bad input.
+    experiments whose tables are missing from --data. Exit codes: 0 done, whether or not the results
+    agree; 2 bad input.
     """
     sys.path.append(str(Path(__file__).parents[1]))
     try:

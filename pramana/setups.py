@@ -1,4 +1,4 @@
-"""Randomization as at an owner, with keys derived from a seed.
+"""Randomization as an owner does it, with keys derived from a seed.
 
 All reports come from `owner_agent.randomize.reports`, so figures and simulations test the product's
 code and not a copy.
@@ -309,10 +309,10 @@ def _decay(rng: np.random.Generator, n: int) -> Columns:
 # * `store`: mean and standard deviation of expenditure and of debt, the range of age and the share
 #   of gender 1 are those printed, in expectation. That debt falls linearly with expenditure is
 #   printed; how closely, and the hump over age with a deviation of 15 around it, are read off the
-#   ten records. Gender plays no part in these, nor here.
-# * NM.01 to NM.05 (non-monotonic) and MNL.01 to MNL.03 (monotonic, not linear) have only names
-#   in common with the dissertation's. In all of them the confidential columns also have nonlinear
-#   relationships among themselves, as chapter VII's have.
+#   ten records. Gender has no effect in the ten records, and none here.
+# * NM.01 to NM.05 (non-monotonic) and MNL.01 to MNL.03 (monotonic, not linear) share only their
+#   names with the dissertation's data sets. In all of them, the confidential columns also have
+#   nonlinear relationships among themselves, as in chapter VII.
 _ALL = (
     Dataset("ME.L", _store, ("age", "gender", "expenditure", "debt")),
     Dataset("NM.01", _check_mark),

@@ -383,7 +383,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
 
 
 def _access(known: Way, *, has_token: bool) -> AccessFile | None:
-    """Return the access file; None if there is no file, or if the options make it unnecessary."""
+    """Return the access file; None without a file, or if the options make it unnecessary."""
     from pydantic import ValidationError
 
     from owner_agent.state.private_files import refuse_if_open_to_others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
 from pathlib import Path
@@ -37,6 +38,15 @@ settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
 
 AssertDistribution = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def _log_of_the_process() -> Generator[None]:
+    """Undo what a test's command did to the log, or later tests write to its closed stream."""
+    handlers, service, loop = map(logging.getLogger, (None, "miner_service", "asyncio"))
+    before = handlers.handlers[:], service.level, loop.filters[:]
+    yield
+    handlers.handlers[:], service.level, loop.filters[:] = before
 
 
 _FOLDER = pytest.StashKey[Path]()

@@ -28,8 +28,8 @@ WORDS = re.compile(
 NAMES = re.compile(r"(?:^|_)(?:un|fore)?(?:told|tells|asked|held|said|surest)(?:_|$)")
 
 MOST = {
-    "pramana_core": (16, 26),
-    "owner_agent": (20, 5),
+    "pramana_core": (13, 26),
+    "owner_agent": (15, 5),
     "miner_service": (0, 0),
     "pramana": (30, 4),
     "benchmarks": (4, 0),

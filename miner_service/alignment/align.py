@@ -1,4 +1,4 @@
-"""Alignment of sealed releases: the records at each set of owners, from sorted pseudonyms."""
+"""Alignment of sealed releases: which records each set of owners has, from sorted pseudonyms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprint of their linkage secret. Owners in `unstated` sent none."""
+    """The owners grouped by their linkage fingerprint. Owners in `unstated` sent no fingerprint."""
 
     groups: tuple[tuple[str, ...], ...]
     unstated: tuple[str, ...]
@@ -128,7 +128,7 @@ class Aligner:
         )
 
     def together(self, sources: Sequence[AlignedSource]) -> Mapping[frozenset[str], int]:
-        """Return the count of records by the exact set of releases that have them."""
+        """Return the count of records for each exact set of releases that have them."""
         names = [source.release for source in sources]
         return {
             frozenset(itertools.compress(names, there)): records
@@ -144,7 +144,7 @@ class Aligner:
         return record_counts([self.load_keys(name) for name in releases])
 
     def different_people(self, by_owner: Sequence[Sequence[AlignedSource]]) -> bool:
-        """Return whether no record is at two owners. Each owner is given by all its releases."""
+        """Return whether no two owners share a record; `by_owner` has each owner's releases."""
         digests = [{source.keys_digest for source in sources} for sources in by_owner]
         if any(a & b for a, b in itertools.combinations(digests, 2)):
             return False
@@ -159,7 +159,7 @@ class Aligner:
         )
 
     def common(self, sources: Sequence[AlignedSource]) -> list[Rows]:
-        """Return, per source, the rows of the records that all sources have."""
+        """Return, for each source, the rows of the records that all sources have."""
         return common_rows([self.load_keys(source.release) for source in sources])
 
 

@@ -56,7 +56,7 @@ _PAUSE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class CountingTask(Generic[T]):
-    """The work of one task: a pass over records, and the miner's version of this program."""
+    """A task for a worker: a pass over some records, and the miner's version of this program."""
 
     version: str | None
     records: RecordSet
@@ -64,7 +64,7 @@ class CountingTask(Generic[T]):
 
 
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
-    """Count some pieces in a worker of the cluster. Raises Conflict, NotReady, StoreCorrupt."""
+    """Count some pieces, in a worker of the cluster. Raises Conflict, NotReady, StoreCorrupt."""
     from distributed import get_worker
 
     records = getattr(get_worker(), _ATTRIBUTE, None)
@@ -78,7 +78,7 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
 
 
 class WorkerRecords:
-    """Reads the `columns` folder of the miner's records, in a worker. Raises OptionError."""
+    """Reads the `columns` folder of the miner's records on a worker. Raises OptionError."""
 
     def __init__(self, columns: Path) -> None:
         if (columns / FILE).exists():
@@ -147,7 +147,9 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return the host on which a worker listens: without TLS this machine, else None for all."""
+    """Return the host on which a worker listens: without TLS this machine, otherwise None for
+    all.
+    """
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname
@@ -195,7 +197,7 @@ async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords)
 
 
 _TASK_PIECES = 16
-"""Maximum pieces per task. The worker adds up their counts."""
+"""The maximum number of pieces per task. The worker adds up their counts."""
 
 _PROBE_SECONDS = 1.0
 
@@ -271,7 +273,7 @@ class ClusterPlace:
             raise _away() from error
 
     def _threads(self, client: Client, tick: Tick) -> int:
-        """Wait for workers, and return how many threads they have in total. Raises NotReady."""
+        """Wait for workers, and return their total count of threads. Raises NotReady."""
         began = time.monotonic()
         while not (found := _nthreads(client)):
             tick()

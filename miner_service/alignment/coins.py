@@ -1,7 +1,7 @@
 """The check that releases under a study plan report the sets of variables that its coin chose.
 
-The coin chooses one set for each record, the same at all owners. Owners with different linkage
-secrets report different sets, so the stated loss would be wrong.
+The coin chooses one set for each record, the same at all owners. If owners have different linkage
+secrets, their coins differ, and the stated loss would be wrong.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from pramana_core.progress import Tick, no_cancel
 Marks = npt.NDArray[np.uint64]
 
 _CHUNK = 1 << 18
-"""Maximum records per step."""
+"""The maximum number of records per step."""
 
 
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
-    """Check the sets that the owners' blocks of one plan report. Raises RecordsDoNotAlign."""
+    """Check that a coin can have chosen the sets that all owners report for each record.
+
+    Only blocks of one study plan share a coin. Raises RecordsDoNotAlign.
+    """
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
         if isinstance(block.channel, Coordinated):
@@ -57,7 +60,7 @@ def _require_together(
 
 @dataclass(frozen=True)
 class CoinPass:
-    """A pass that counts the records whose reported sets no coin can have chosen."""
+    """A pass that counts the records for which no coin can have chosen the reported sets."""
 
     blocks: tuple[Block, ...]
 
@@ -67,7 +70,9 @@ class CoinPass:
         return tuple(name for block in self.blocks for name in block.names)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
-        """Return the count of such records, comparing sums of marks that encode the sets."""
+        """Return the count of such records. Each set is represented by a sum of marks, one per
+        variable.
+        """
         hashes = {name: hashlib.sha256(name.encode()).digest()[:8] for name in self.names}
         marks = [
             np.array([int.from_bytes(hashes[name]) for name in b.names], dtype=np.uint64)
@@ -88,7 +93,7 @@ class CoinPass:
 
 
 def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:
-    """Return the sums of marks of all combinations of sets that the coin can choose."""
+    """Return the sum of marks for each combination of sets that the coin can choose."""
     channels = [block.channel for block in blocks if isinstance(block.channel, Coordinated)]
     joint = pieces([channel.spans for channel in channels])
     own = [

@@ -31,7 +31,7 @@ class Reports:
 
 @dataclass
 class RepeatCount:
-    """The comparison of a block's reports with earlier reports by the same draws.
+    """The result of comparing a block's reports with earlier reports that used the same draws.
 
     `records` of the release are also in an earlier one, and `changed` of these are reported
     differently. `differing` has the indices of the earlier releases with a different report. `anew`
@@ -47,7 +47,7 @@ class RepeatCount:
 def repeated(
     new: Reports, earlier: Sequence[tuple[Reports, Blocks]], *, chunk: int = CHUNK
 ) -> dict[str, RepeatCount]:
-    """Compare each block with earlier blocks by the same draws; the key is the draws' id."""
+    """Compare each block with earlier blocks that used the same draws, by the ids of the draws."""
     found = {draw: RepeatCount() for _, blocks in earlier for draw in blocks}
     for start in range(0, len(new.keys), chunk):
         here = slice(start, start + chunk)

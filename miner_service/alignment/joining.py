@@ -37,7 +37,7 @@ Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 
 @dataclass(frozen=True)
 class RecordAccess:
-    """Functions to align, read and count records, with at most `piece_records` in memory."""
+    """Functions to align, read and count records, at most `piece_records` of them at a time."""
 
     aligner: Aligner
     load: LoadColumns

@@ -32,7 +32,10 @@ class MaskedRelease:
 def rows_together(
     needed: Sequence[MaskedRelease], variables: Sequence[str], load: LoadColumns
 ) -> MixedTable:
-    """Stack the records of owners with different people. All must have the same variables."""
+    """Return one table with the records of all releases, for owners with different people.
+
+    All releases must have the same variables.
+    """
     tables = [_columns_of(release, variables, load, _all_of(release)) for release in needed]
     return MixedTable(
         tuple(_append([table[name] for table in tables]) for name in variables),
@@ -47,7 +50,7 @@ def columns_together(
     aligner: Aligner,
     load: LoadColumns,
 ) -> MixedTable:
-    """Join, by pseudonym, the masked records that all releases have.
+    """Return one table with the masked records that all releases have, joined by pseudonym.
 
     `needed` maps the id of each release to the variables taken from it. The columns of the result
     are in the order of `variables`.

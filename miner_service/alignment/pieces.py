@@ -24,7 +24,8 @@ from pramana_core.wire.parts import Values
 T = TypeVar("T")
 
 JOINED_RECORDS = 1 << 17
-"""Maximum records per release in a piece if the releases must be joined by pseudonym."""
+"""The maximum number of records per release in a piece if the releases must be joined by pseudonym.
+"""
 
 _KEPT_BYTES = 32 << 20
 """Bytes of memory for the cached rows of pieces."""
@@ -44,7 +45,7 @@ Places = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class RecordSet:
-    """Records that exactly some releases have, and the columns needed from each release.
+    """The records that exactly certain releases have, and the columns needed from each release.
 
     `digests` are the digests of the column files. `sizes` maps each column to the count of its
     reported categories. `present` flags the releases that have the records; None means that all
@@ -60,7 +61,9 @@ class RecordSet:
     def pieces(
         self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
     ) -> list[Places]:
-        """Split the records, given their count in each release, into pieces of `most` or fewer."""
+        """Split the records into pieces of at most `most` records, given their count in each
+        release.
+        """
         if self.present is None:
             return [
                 ((start, min(start + most, records[0])),) * len(self.releases)
@@ -74,7 +77,7 @@ class RecordSet:
 
 
 class PassPlace(Protocol):
-    """Passes over the records of jobs, in this process or on a cluster."""
+    """A place that runs passes over the records of jobs: this process or a cluster."""
 
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
@@ -83,7 +86,7 @@ class PassPlace(Protocol):
 
 
 class PieceReader:
-    """Reads pieces from local files and caches their rows; `verify` checks files at first use."""
+    """Reads pieces from local files and caches their rows. `verify` checks files at first use."""
 
     def __init__(
         self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None
@@ -101,7 +104,7 @@ class PieceReader:
         tick: Tick = no_cancel,
         threads: int = 1,
     ) -> T | None:
-        """Return the count of a pass; None without records. Raises NotReady, StoreCorrupt."""
+        """Return the count by a pass; None without records. Raises NotReady, StoreCorrupt."""
         self._check(records)
         readers = [partial(self._reports, records, places) for places in pieces]
         return counted_here(readers, work, tick, threads)

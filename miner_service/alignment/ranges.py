@@ -32,7 +32,9 @@ class KeyRange:
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records that exactly some sources have, in one order; `rows` is None for other sources."""
+    """The records that exactly certain sources have. `rows` lists them in one order for all these
+    sources, and is None for other sources.
+    """
 
     rows: tuple[Rows | None, ...]
     records: int
@@ -50,7 +52,7 @@ def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterato
 
 
 def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
-    """Return the count of records at exactly each set of sources, for the sets that occur."""
+    """Return the count of records for each exact set of sources that occurs."""
     found: Counter[tuple[bool, ...]] = Counter()
     for group in groups_in_ranges(keys):
         found[group.sources] += group.records
@@ -125,7 +127,9 @@ def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup
 
 
 def _patterns(parts: Sequence[KeyText]) -> npt.NDArray[np.intp]:
-    """Return integers that are equal for records at the same sources, and small enough to count."""
+    """Return an integer per record, small enough to count, that identifies the sources with the
+    record.
+    """
     words = key_words(np.concatenate(parts).view(f"V{KEY_BYTES}"))
     # A stable sort merges ascending runs. The first halves nearly always decide.
     order = np.argsort(words[:, 0], kind="stable")

@@ -41,7 +41,7 @@ def secret_in(path: Path, text: str) -> Iterator[None]:
 
 
 def where_it_is(what: str, secret: str, file: Path | None) -> str:
-    """Return a sentence that names the file of a secret or, without a file, shows the secret."""
+    """Return a sentence with the path of a secret's file or, without a file, the secret itself."""
     return f"{what}, shown only this once: {secret}" if file is None else f"{what} is in {file}"
 
 

@@ -167,8 +167,8 @@ def worker_command(
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C, in addition to the workers of the service itself.
 
-    Workers may run on other machines with the same database. Their unfinished jobs are queued
-    again.
+    Workers may run on other machines with the same database. When a worker ends, its unfinished
+    jobs are queued again.
     """
     from miner_service.jobs.supervisor import supervise
 
@@ -307,7 +307,7 @@ def monitor_token_command(
     ] = None,
     valid_days: ValidDays = None,
 ) -> None:
-    """Issue a token that can only read /metrics; older tokens with this name are revoked."""
+    """Issue a token that can only read /metrics, and revoke older tokens with this name."""
     from miner_service.store.tokens import renew_monitor_token
 
     with ExitStack() as stack, services.audit.room(), services.database.write() as session:
@@ -320,7 +320,7 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Check the store and, at the first start, issue the admin token."""
+    """Check the store and, at its first start, issue the admin token."""
     from miner_service.store.identity import require_one_store
 
     with opened(settings) as services:
@@ -334,14 +334,16 @@ def first_token(settings: Settings, file: Path | None) -> None:
 
 
 def _check_audit_log(services: Services) -> None:
-    """Warn of an audit log that is empty or cannot be written; note the start of an empty one."""
+    """Warn if the audit log is empty or cannot be written; write the first line of an empty one."""
     try:
         if services.audit.path.stat().st_size == 0:
-            log.warning("the audit log is empty and begins now: look for earlier lines")
+            log.warning(
+                "the audit log is empty and begins now; look for the file of any earlier log"
+            )
             note(services, "begin_audit_log", None, 201)
         services.audit.require_room()
     except (PramanaError, OSError) as error:
-        log.warning("changes are refused, as the audit log cannot be written: %s", error)
+        log.warning("changes are rejected, because the audit log cannot be written: %s", error)
 
 
 def _has_token(services: Services) -> bool:
@@ -352,7 +354,7 @@ def _has_token(services: Services) -> bool:
 
 
 def _new_token(services: Services, file: Path | None, valid_days: int | None = None) -> None:
-    """Issue an admin token, unless its file cannot be written."""
+    """Issue an admin token, but only if its file can be written."""
     from miner_service.store.tokens import rotate_admin_token
 
     days = valid_days or services.settings.tokens.valid_days

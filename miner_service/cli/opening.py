@@ -104,7 +104,7 @@ def opened(settings: Settings, *, begin: bool = True) -> Iterator[Services]:
 
 @contextmanager
 def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
-    """Open a miner's existing data, with `files` after a check of the marker.
+    """Open a miner's existing data. With `files`, also check that the files belong to the database.
 
     Raises OptionError, SchemaUnsupported, StoreCorrupt.
     """
@@ -179,7 +179,7 @@ def require_study(services: Services, name: str) -> None:
 def noted(
     services: Services, action: str, study: str | None, outcome: int, part: str = ""
 ) -> Iterator[Response]:
-    """Record a command, as `note` does, with the final status of the yielded response."""
+    """Record a command, as `note` does, with the status that the yielded response ends with."""
     from fastapi import Response
 
     answer = Response(status_code=outcome)
@@ -189,7 +189,9 @@ def noted(
 
 
 def note(services: Services, action: str, study: str | None, outcome: int, part: str = "") -> None:
-    """Write a command into the audit log, with the changed part of the study, as /owners/NAME."""
+    """Write a command into the audit log, with the part of the study that changed, such as
+    /owners/NAME.
+    """
     services.audit.write(
         {
             "token": None,

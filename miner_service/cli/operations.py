@@ -101,7 +101,10 @@ def doctor_command(
     settings: SettingsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write the findings as JSON.")] = False,
 ) -> None:
-    """Examine store, disk, TLS, tokens, budgets, clock and service; exit with the largest code."""
+    """Examine store, disk, TLS, tokens, budgets, clock and service.
+
+    The exit code is the largest code of a fault.
+    """
     from miner_service.doctor import CHECKS, ExaminedMiner
     from miner_service.settings import utc_now
     from pramana_core.doctor import examine, show_findings

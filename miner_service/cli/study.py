@@ -172,7 +172,8 @@ def remove(
 ) -> None:
     """Remove an owner: its token and invitations end, and its releases are no longer used.
 
-    `study invite` invites the owner again; once it has joined, its releases are used again.
+    `study invite` invites the owner again. Once the owner has joined again, its releases are used
+    again.
     """
     from miner_service.http.endpoints import studies
 
@@ -383,7 +384,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from pramana_core.rounding import rounded_up
+    from pramana_core.rounding import rounded_down, rounded_up
     from pramana_core.wire.base import holding
 
     study, privacy = seen.study, seen.privacy
@@ -405,7 +406,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     if table.row_count:
         console().print(table)
     limit = privacy.budget.max_epsilon_record
-    most = "" if limit is None else f" of at most {limit:g}"
+    most = "" if limit is None else f" of at most {rounded_down(limit)}"
     which = " by releases with a bound" if privacy.unbounded else ""
     epsilon = privacy.record.determined.to_amplification().epsilon
     say(f"The loss of a record is epsilon {rounded_up(epsilon)}{most}{which}.")

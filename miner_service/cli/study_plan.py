@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ROUNDING = 5e-4
 """Shares of records without a report that are smaller than this are rounding errors."""
 _SHARES = 12
-"""Maximum variables of an owner whose shares are printed."""
+"""The maximum number of variables of an owner whose shares are printed."""
 
 StudyName = Annotated[str, typer.Argument(help="The study's name.")]
 

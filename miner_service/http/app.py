@@ -47,7 +47,7 @@ _COMMON = (401, 403, 404, 408, 409, 413, 422, 429, 500, 503)
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
-    """Build the application on its store; `crew` creates the workers that run its jobs."""
+    """Build the application on its store. `crew` creates the workers that run jobs."""
     services = open_services(settings, clock)
     gate = Gate(services)
     app = _Miner(

@@ -7,10 +7,10 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEADERS = 64 << 10
-"""Maximum bytes received without complete headers or a further piece of a body."""
+"""The maximum number of bytes received without complete headers or a further piece of a body."""
 
 HEADER_SECONDS = 10.0
-"""Maximum seconds for a request's headers, from the connection or from their first byte."""
+"""The maximum time for a request's headers, in seconds, from the connection or their first byte."""
 
 
 class BoundedConnection(HttpToolsProtocol):

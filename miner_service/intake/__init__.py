@@ -1,4 +1,4 @@
-"""Receiving, sealing and withdrawing releases, and what a study's releases disclose about a record.
+"""Receiving, sealing and withdrawing releases, and the loss of a record by a study's releases.
 
 `miner_service.store` stores the rows and files.
 """

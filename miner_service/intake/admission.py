@@ -21,8 +21,8 @@ from pramana_core.wire.releases import LinkageCheck
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
     """Compare an owner's linkage fingerprint with those of the other owners' newest releases.
 
-    For an owner without releases, the fingerprint that it last checked is used; a difference from
-    such an owner never causes a rejection.
+    For another owner without releases, the fingerprint that it last checked is used. A difference
+    from such an owner never causes a rejection.
     """
     people = study_message(find_study(session, study)).people
     released = {o: mark for o, mark in linkages_now(session, study).items() if o != owner}
@@ -44,12 +44,12 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
 
 
 def require_one_secret(session: Session, study: str, owner: str, linkage: str | None) -> None:
-    """Check an owner's linkage secret before it announces a release. Raises LinkageDiffers."""
+    """Check that an owner's linkage secret is that of the other owners. Raises LinkageDiffers."""
     check_linkage(session, study, owner, linkage).require_accepted()
 
 
 def require_within_quota(session: Session, quotas: Quotas, study: str, owner: str) -> None:
-    """Check a study's quota of an owner, with uncommitted changes. Raises LimitExceeded."""
+    """Check an owner's quota in a study, including uncommitted releases. Raises LimitExceeded."""
     owned = (ReleaseRow.study == study, ReleaseRow.owner == owner)
     opened = session.scalar(select(func.count()).where(*owned, ReleaseRow.state == "open")) or 0
     columns = ReleaseRow.records * ReleaseRow.row_bytes

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from miner_service.intake.central import budgeted_epsilon
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.people import (
@@ -21,7 +22,7 @@ from miner_service.store.people import (
 )
 from miner_service.store.releases import announced_releases, content_of, kind_of_release
 from miner_service.store.report_rows import report_plan_of
-from miner_service.store.schema import ReportPlanRow
+from miner_service.store.schema import ReportPlanRow, StudyRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, StudyPlanNotFollowed, require_at_most
 from pramana_core.plan import Plan
@@ -45,7 +46,7 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
         if found is not None and found.digest == plan.digest:
             return found, False
         _require_known(services, session, study, plan)
-        require_within(find_study(session, study).record_limit, plan)
+        require_within(find_study(session, study), plan)
         _require_free(session, study, plan)
         store_study_plan(session, study, plan, services.now())
     return plan, True
@@ -90,7 +91,10 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List how a release departs from the study's plan, or that it uses a coin without one."""
+    """List how a release departs from the study's plan.
+
+    A block with a coin is a departure if the study has no plan.
+    """
     plan = kind.plan(content)
     if plan is None:
         return _departures_without_plan(study_plan, kind, content)
@@ -107,7 +111,7 @@ def departures(
 def _departures_without_plan(
     study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """List the columns that the study plan randomizes but a release without a plan discloses."""
+    """List the columns that the study plan randomizes and a release without a plan discloses."""
     planned = {v.name for _, owned in study_plan.owners for v in owned} if study_plan else set()
     how = "further" if kind.unbounded(content) is None else "without a bound"
     return [
@@ -118,7 +122,7 @@ def _departures_without_plan(
 
 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
-    """Return the plan of a message after a check. Raises LimitExceeded, PlanError, ChannelError."""
+    """Check and return the plan in a message. Raises LimitExceeded, PlanError, ChannelError."""
     variables = [v for owner in message.owners for v in owner.variables]
     found = {
         "variables": (len(variables), limits.variables),
@@ -146,19 +150,24 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
         )
 
 
-def require_within(limit: float | None, plan: StudyPlan) -> None:
-    """Check a plan against a study's budget for a record. Raises BudgetExceeded."""
-    if limit is not None and plan.amplification.epsilon > limit * SLACK:
-        raise BudgetExceeded(
-            f"The study plan costs epsilon {rounded_up(plan.amplification.epsilon)} per record; the"
-            f" study's budget per record is {rounded_down(limit)}.",
-            where="record",
-            remedy="Design a plan within the study's budget, or change the budget.",
-        )
+def require_within(study: StudyRow, plan: StudyPlan) -> None:
+    """Check a plan against a study's budgets for a record. Raises BudgetExceeded."""
+    most, local = study.central_limit, plan.amplification.epsilon
+    checked = [("", study.max_epsilon_record, local)]
+    if most is not None and local > most * SLACK:
+        checked.append(("central ", study.max_central_epsilon, budgeted_epsilon(study, plan)))
+    for which, limit, epsilon in checked:
+        if limit is not None and epsilon > limit * SLACK:
+            raise BudgetExceeded(
+                f"The study plan costs {which}epsilon {rounded_up(epsilon)} per record; the study's"
+                f" budget per record is {rounded_down(limit)}.",
+                where="record",
+                remedy="Design a plan within the study's budget, or change the budget.",
+            )
 
 
 def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
-    """Check that all arrived or open releases follow a plan; those of public columns need not."""
+    """Check that every arrived or open release follows a plan or has only public columns."""
     for row, arrived in announced_releases(session, study):
         if not arrived and row.state != "open":
             continue
@@ -181,7 +190,7 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
 
 
 def _is_public(plan: Plan) -> bool:
-    """Return whether a plan discloses only public columns, which a study plan does not limit."""
+    """Return whether a plan has only public columns, which a study plan does not limit."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
 
 

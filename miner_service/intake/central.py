@@ -1,9 +1,10 @@
 """The central bound of releases: the loss against readers who do not have the linkage secret.
 
 Records that are in the same releases and agree in all public columns form a group, in which each
-record hides. A record's loss is the joint loss by its releases, plus the epsilons of private trees,
-which need no group. The plan of a release, and a study plan, were fixed before any of their reports
-was seen, so their own mechanism counts; further releases may depend on the results of earlier ones.
+record hides. A record's loss is its joint loss by these releases, plus the epsilons of private
+trees, which need no group. The plan of a release, or a study plan, was fixed before any of its
+reports was seen, so its own mechanism counts. Further releases may depend on the results of earlier
+ones.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from miner_service.alignment.align import LinkageSecrets
-from miner_service.intake.unbounded import changed_reports, costs_of, unbounded_of
+from miner_service.intake.unbounded import changed_reports, costs, costs_of, unbounded_of
 from miner_service.services import Services, source_of
 from miner_service.store.releases import content_of, kind_of_release
 from miner_service.store.schema import ReleaseRow, StudyRow
@@ -26,25 +27,30 @@ from pramana_core.privacy import (
     NOTHING,
     BlockDisclosure,
     ShuffledReport,
+    central_loss,
     smallest_group,
     total_loss,
 )
+from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import CentralMessage
 
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
 """Releases with at least one arrived part, each with its losses by block."""
 
+Counted = Sequence[tuple[ReleaseRow | Plan, Sequence[BlockDisclosure]]]
+"""Releases, announced or only planned, that a budget counts, each with its losses by block."""
+
 Others = Sequence[Sequence[BlockDisclosure]]
 """The losses by block of each release that results do not use."""
 
 _COMPARED = 1 << 22
-"""Maximum records whose public columns are compared with each other."""
+"""The maximum number of records whose public columns are compared with each other."""
 
 
 def central_of(
     services: Services, study: StudyRow, arrived: Arrived, others: Others = ()
 ) -> CentralMessage:
-    """Return the central bound of releases, or the reason for its absence.
+    """Return the central bound of releases, or the reason why there is no bound.
 
     `others` are the losses of the study's other releases, whose results may have been seen.
     """
@@ -68,7 +74,19 @@ def central_of(
     return worst.model_copy(update={"epsilon": worst.epsilon + more, "known_set": known_set})
 
 
-def _joint_report(group: Arrived, others: Others) -> ShuffledReport:
+def budgeted_epsilon(study: StudyRow, released: Counted | StudyPlan) -> float:
+    """Return the central epsilon at the study's central budget, if releases have the same records.
+
+    The study must have a central budget.
+    """
+    if isinstance(released, StudyPlan):
+        report = ShuffledReport.of(released.together)
+    else:
+        report = _joint_report(released, ())
+    return central_loss(report, study.central_records or 1, study.central_delta).epsilon
+
+
+def _joint_report(group: Counted, others: Others) -> ShuffledReport:
     """Return a record's joint report by the releases of its group."""
     loss = total_loss(t for _, each in group for t in each).record.determined
     rows = {draws: row for row, each in group if (draws := frozenset(_drawn(each)))}
@@ -91,13 +109,20 @@ def _drawn(each: Iterable[BlockDisclosure]) -> dict[str, BlockDisclosure]:
 
 @cached(
     LRUCache(256),
-    key=lambda rows: tuple((row.kind, row.content_digest) for row in rows),
+    key=lambda rows: tuple(
+        row.digest if isinstance(row, Plan) else (row.kind, row.content_digest) for row in rows
+    ),
     lock=threading.Lock(),
 )
-def _report_of(rows: Sequence[ReleaseRow]) -> ShuffledReport:
+def _report_of(rows: Sequence[ReleaseRow | Plan]) -> ShuffledReport:
     """Return the report by one release's plan, or by several parts of a study plan."""
-    plans = ((costs_of(row), kind_of_release(row).plan(content_of(row))) for row in rows)
-    each = (pair for costs, plan in plans if plan for pair in zip(costs, plan.blocks, strict=True))
+    plans = (
+        (costs(row), row)
+        if isinstance(row, Plan)
+        else (costs_of(row), kind_of_release(row).plan(content_of(row)))
+        for row in rows
+    )
+    each = (pair for known, plan in plans if plan for pair in zip(known, plan.blocks, strict=True))
     noisy = (b for cost, b in each if cost.randomized and cost.amplification > NOTHING)
     return ShuffledReport.of(Plan.combine([Plan(tuple(noisy))]))
 
@@ -124,7 +149,7 @@ def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
 
 
 def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[str | None], int]]:
-    """Return the groups of records: the pseudonym digests of their releases, and their sizes."""
+    """Return the groups of records, each as the pseudonym digests of its releases and its size."""
     if any(map(_public, rows)):
         # Only the smallest group counts, as if its records were in all releases.
         return [({row.keys_digest for row in rows}, _smallest(services, rows))]

@@ -1,4 +1,4 @@
-"""What a study declares about its owners' people, compared with the releases.
+"""The study's declaration of whether owners have the same people, compared with the releases.
 
 An owner's view never depends on matching pseudonyms. Otherwise the owner could publish one person's
 record and learn whether another owner has that person.
@@ -23,9 +23,7 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """A study's declaration, and warnings; with `disjoint`, losses at several owners do not add
-    up.
-    """
+    """A study's declaration, with warnings. If `disjoint`, losses at several owners do not add."""
 
     people: People
     disjoint: bool
@@ -58,7 +56,7 @@ def declared(
 
 
 def _check_different(services: Services, session: Session, study: str) -> PeopleDeclaration:
-    """Search all released records for evidence that the owners do not have different people."""
+    """Search all released records for evidence that a person is at two owners."""
     there: dict[str, list[ReleaseRow]] = {}
     unseen = dict[str, None]()
     for row, arrived in announced_releases(session, study):
@@ -79,7 +77,7 @@ def _check_different(services: Services, session: Session, study: str) -> People
 
 
 def _why_unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
-    """Return why different pseudonyms may belong to one person; None if they cannot."""
+    """Return why one person may have different pseudonyms; None if that is impossible."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each."
     if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unstated)}):

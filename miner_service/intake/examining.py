@@ -1,7 +1,7 @@
 """The checks of a release when it is sealed. Their findings never prevent the seal.
 
-The checks are whether the reports fit the release's plan, and whether they agree with earlier
-reports by the same draws.
+One check is whether the reports fit the release's plan. The other is whether they agree with
+earlier reports that used the same draws.
 """
 
 from __future__ import annotations
@@ -68,18 +68,20 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The findings for a release, and the ids of the earlier releases to compare with it."""
+    """The findings for a release. `with_` has the ids of the earlier releases that were looked
+    up.
+    """
 
     with_: frozenset[str]
     found: tuple[RepeatedReports, ...]
 
     def complete(self, session: Session, row: ReleaseRow) -> bool:
-        """Return whether all earlier releases that used the same draws were compared."""
+        """Return whether this covers all earlier releases that used the same draws."""
         return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release with those earlier releases by the same draws whose files can be read."""
+    """Compare a release with the readable earlier releases that used the same draws."""
     with services.database.read() as session:
         row = find_release(session, release)
         earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
@@ -110,7 +112,7 @@ def compared(services: Services, release: str) -> Repetitions:
 
 
 def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
-    """Return the study's other sealed releases with blocks by the same draws, and these blocks."""
+    """Return the other sealed releases that used the same draws, and the blocks concerned."""
     mine = drawn(row)
     if not mine:
         return []
@@ -125,7 +127,7 @@ def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks
 def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
     """Check that the owner's agent knows all earlier releases. Raises HistoryLost.
 
-    An agent with an outdated state could report records differently by the same draws.
+    An agent with an outdated state could make new reports from the same draws.
     """
     mine, known = drawn(row), set(builds_on or ())
     for other in releases_of(session, row.study):

@@ -1,4 +1,6 @@
-"""Receiving a release: its manifest, its parts, the seal. Every step can be repeated safely."""
+"""Receiving a release: first its manifest, then its parts, then the seal. Every step can be
+repeated safely.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ def announce(
 
 
 def seal(services: Services, release: str) -> Release:
-    """Seal a release, once or repeatedly. Raises Conflict, StoreCorrupt, PartInvalid."""
+    """Seal a release; repeating this is harmless. Raises Conflict, StoreCorrupt, PartInvalid."""
     # The lock is per release: sealing and withdrawing both remove parts that another seal would
     # read. Other releases need not wait, although a check may take minutes.
     with services.database.exclusive(closing(release)):
@@ -114,7 +116,7 @@ _NOTHING = Repetitions(frozenset(), ())
 
 
 class _SealedMeanwhile(Exception):
-    """Another release by the same draws was sealed meanwhile, and must also be compared."""
+    """Another release that used the same draws was sealed meanwhile and must be compared, too."""
 
 
 def _commit_seal(
@@ -164,7 +166,7 @@ def _require_complete(release: str, missing: list[int]) -> None:
 
 
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
-    """Return a release's content after a check. Raises LimitExceeded, PlanError and others."""
+    """Check and return a release's content. Raises LimitExceeded, PlanError and others."""
     blocks = getattr(message, "blocks", ())
     _require_few(
         {

@@ -21,7 +21,7 @@ from pramana_core.wire.privacy import Study, StudyStep
 
 
 def study_now(session: Session, row: StudyRow, now: datetime, *, for_owner: bool) -> Study:
-    """Return a study with the owners that it awaits and its next steps.
+    """Return a study with the owners that have not joined yet, and its next steps.
 
     An owner sees no steps about jobs, because a successful job shows that the owners have the same
     people.
@@ -62,7 +62,11 @@ def _steps_of_owners(
     planned = find_study_plan(session, study) is not None
     if not planned and _may_plan(session, row, len(custodians) + len(awaited) + len(lapsed)):
         what = "design the study's plan from the owners' public parts, without any table"
-        command = "owner-agent design PART... --gamma 19 --records N --write-study-plan plan.json"
+        need = "--gamma 19 --records N"
+        if row.central_records is not None:
+            need = f"--central-epsilon {row.max_central_epsilon} --delta {row.central_delta}"
+            need += f" --records {row.central_records}"
+        command = f"owner-agent design PART... {need} --write-study-plan plan.json"
         yield StudyStep(who="operator or custodian", what=what, command=command)
         command = f"miner-service study plan set {study} plan.json"
         yield StudyStep(who="operator", what="set the study's plan", command=command)

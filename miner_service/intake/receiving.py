@@ -49,7 +49,7 @@ _NOT_OPEN_REMEDY = {
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """An announced part, the kind and digest of its release, and whether it is already `stored`."""
+    """An announced part, with the kind and digest of its release; `stored` if it has arrived."""
 
     release: str
     number: int
@@ -63,7 +63,9 @@ class ExpectedPart:
 
 @dataclass(frozen=True)
 class ReceivedPart:
-    """A received part: its size in bytes, its SHA-256, its file (None if it was only compared)."""
+    """A received part: its size in bytes, its SHA-256 and its file, or None if it was only
+    compared.
+    """
 
     scratch: Path | None
     size: int

@@ -116,7 +116,7 @@ def published(session: Session, study: str) -> PublishedPlan:
 def count(
     services: Services, study: str, gateway: str, body: ReportBatch
 ) -> tuple[BatchReceipt, bool]:
-    """Count a batch, or find its receipt. Return whether the batch is new.
+    """Count a batch, or find its receipt. Return the receipt and whether the batch is new.
 
     Raises NotFound, PlanConflict, LimitExceeded, InputError, Conflict.
     """
@@ -176,7 +176,9 @@ def _state(row: ReportPlanRow) -> ReportsState:
 
 
 def close(services: Services, study: str) -> ReportCounts:
-    """Accept no more reports; harmless if repeated. Raises NotFound, or Conflict if withdrawn."""
+    """Stop accepting reports; repeating this is harmless. Raises NotFound, or Conflict if
+    withdrawn.
+    """
     with services.database.write() as session:
         row = find_reports(session, study)
         if row.state == "withdrawn":
@@ -187,7 +189,7 @@ def close(services: Services, study: str) -> ReportCounts:
 
 
 def withdraw(services: Services, study: str) -> ReportCounts:
-    """Delete the counts and withdraw their releases, which privacy sums keep. Raises NotFound."""
+    """Delete the counts and withdraw their releases, whose losses still count. Raises NotFound."""
     with services.database.exclusive(_lock_name(study)):
         with services.database.write() as session:
             row = find_reports(session, study)
@@ -214,11 +216,11 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
 # simply repeated. A later release with more reports replaces an earlier one. Pseudonyms include the
 # count of records, so that equal positions in two releases never look like one person.
 _PART = 1 << 17
-"""Maximum records of a part."""
+"""The maximum number of records of a part."""
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:
-    """Put the counts into use; return whether they are new. Raises NotFound, Conflict, NotReady."""
+    """Put the counts into use. Return whether they are new. Raises NotFound, Conflict, NotReady."""
     with services.database.exclusive(_lock_name(study)):
         scratch: list[Path] = []
         try:

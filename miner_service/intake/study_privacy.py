@@ -1,20 +1,20 @@
-"""What all releases of a study disclose about a record, and the remaining budget.
+"""The loss of a record by all releases of a study, and the remaining budget.
 
 A release counts from its first part. The budget also reserves the loss of announced releases, so
-two owners cannot both use the remainder. Sums exclude releases without a gamma.
+two owners cannot both use the remainder. The sums exclude releases that no gamma bounds.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
 from miner_service.intake.agreement import SLACK, require_within
-from miner_service.intake.central import Arrived, central_of
+from miner_service.intake.central import Arrived, Counted, budgeted_epsilon, central_of
 from miner_service.intake.declared_people import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
     BlockCost,
@@ -69,7 +69,9 @@ from pramana_core.wire.privacy import (
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """Losses by arrived (`left`) and announced (`to_come`) releases of a study."""
+    """The losses by a study's releases: those that have arrived (`left`) or are announced
+    (`to_come`). `counted` lists all these releases, and planned ones.
+    """
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
@@ -79,13 +81,17 @@ class AnnouncedReleases:
     removed: tuple[str, ...] = ()
     arrived: Arrived = ()
     single: bool = False
+    counted: Counted = ()
 
-    def with_other(self, disclosures: Iterable[BlockDisclosure]) -> AnnouncedReleases:
-        """Return a copy with the losses of another arrived release."""
-        return replace(self, left=(*self.left, *disclosures))
+    def with_other(
+        self, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | Plan | None
+    ) -> AnnouncedReleases:
+        """Return a copy with the losses of another arrived release, or of single records (None)."""
+        counted = self.counted if source is None else (*self.counted, (source, disclosures))
+        return replace(self, left=(*self.left, *disclosures), counted=counted)
 
     def seen_by(self, owner: str | None) -> AnnouncedReleases:
-        """Return the view of an owner; without an owner, everything."""
+        """Return what the owner may see, or everything if `owner` is None."""
         mine = tuple(one for one in self.changed if owner in (None, one.owner))
         return replace(self, changed=mine)
 
@@ -93,18 +99,29 @@ class AnnouncedReleases:
     def owed(self) -> StudyDisclosure:
         """The loss that the budget must cover, whichever records match.
 
-        If it depended on matching records, a rejection would reveal whether other owners have a
-        person.
+        If this loss depended on matching records, a rejection would reveal whether another owner
+        has a person.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
+    def central_epsilon(self, study: StudyRow) -> float:
+        """Return the largest central epsilon of a record at the study's central budget."""
+        people: list[Counted] = [self.counted]
+        if self.disjoint:
+            owned = [({t.owner for t in losses}, (row, losses)) for row, losses in self.counted]
+            owners = set().union(*(names for names, _ in owned)) - {*self.removed}
+            people = [
+                [one for names, one in owned if names & {name, *self.removed}] for name in owners
+            ] or people
+        return max(budgeted_epsilon(study, one) for one in people)
+
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
-    """Return the losses by a study's arrived and announced releases, except the release `but`."""
+    """Return the losses by a study's arrived and announced releases, without the release `but`."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
-    there = list[tuple[ReleaseRow, list[BlockDisclosure]]]()
+    there, awaited = (list[tuple[ReleaseRow, list[BlockDisclosure]]]() for _ in range(2))
     for row, arrived in announced_releases(session, study):
         if row.id == but:
             continue
@@ -113,7 +130,8 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             left += there[-1][1]
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
-            to_come += losses_of(row)
+            awaited.append((row, losses_of(row)))
+            to_come += awaited[-1][1]
     single = False
     for plan, disclosures in _single_record_losses(session, study):
         single = plan.records > 0
@@ -129,11 +147,12 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         tuple(removed_owners(session, study)),
         there,
         single,
+        (*there, *awaited),
     )
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return a release's losses by block; without a bound, the losses of its public columns."""
+    """Return the loss of each block of a release, or of its public columns if it has no bound."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
@@ -162,7 +181,7 @@ def _losses_of_reports(row: ReportPlanRow) -> list[BlockDisclosure]:
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:
-    """Return, for each block, the id of the draws of single records' permanent reports."""
+    """Return, by block, the id of the draws that single records use for their permanent reports."""
     return [
         hashlib.sha256(f"pramana/reports/1\0{study}\0{block.digest}".encode()).hexdigest()
         for block in plan.blocks
@@ -170,14 +189,14 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return the losses caused by a planned release; without `draws`, all its draws are new."""
+    """Return the losses by a planned release; without `draws`, all its draws count as new."""
     return _losses(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
     services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return what all releases of a study disclose, as an owner or as other readers see it.
+    """Return the loss by all releases of a study, as an owner or as other readers see it.
 
     An owner's view depends on the study's declaration about people, never on matching pseudonyms.
     """
@@ -193,30 +212,33 @@ def forecast(
     services: Services,
     session: Session,
     study: str,
+    planned: Plan,
     disclosures: Sequence[BlockDisclosure],
     refused: PramanaError | None = None,
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after another release, and why the release is rejected."""
+    """Return a study's sums before and after a planned release, and why it would be rejected, if
+    so.
+    """
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     try:
-        _require_fits(row, disclosures, found)
+        _require_fits(row, disclosures, found, planned)
     except BudgetExceeded as error:
         refused = refused or error
     return PrivacyForecast(
         before=_message(row, found, plan, facts, central),
-        after=_message(row, found.with_other(disclosures), plan, facts),
+        after=_message(row, found.with_other(disclosures, planned), plan, facts),
         refused=None if refused is None else str(refused),
     )
 
 
 def require_within_budget(session: Session, new: ReleaseRow | ReportPlanRow) -> None:
-    """Check that an uncommitted release, or plan for single records, fits the study's budget.
+    """Check that an uncommitted release or plan for single records fits the study's budget.
 
     Raises BudgetExceeded.
     """
@@ -242,9 +264,9 @@ def require_budget_covers(session: Session, study: StudyRow) -> None:
         return
     plan = find_study_plan(session, study.name)
     if plan is not None:
-        require_within(study.record_limit, plan)
+        require_within(study, plan)
     found = announced(session, study.name)
-    earlier = replace(found, left=(), to_come=())
+    earlier = replace(found, left=(), to_come=(), counted=())
     sent: list[tuple[ReleaseRow | ReportPlanRow, Sequence[BlockDisclosure]]] = [*found.arrived]
     for one, disclosures in (*sent, *_single_record_losses(session, study.name)):
         try:
@@ -264,16 +286,16 @@ def require_budget_covers(session: Session, study: StudyRow) -> None:
                 where=where,
                 remedy=f"A release cannot be undone. Set {larger} (`miner-service study budget`).",
             ) from None
-        earlier = earlier.with_other(disclosures)
+        earlier = earlier.with_other(disclosures, one if isinstance(one, ReleaseRow) else None)
 
 
 def _require_fits(
     study: StudyRow,
     disclosures: Sequence[BlockDisclosure],
     others: AnnouncedReleases,
-    source: ReleaseRow | ReportPlanRow | None = None,
+    source: ReleaseRow | ReportPlanRow | Plan,
 ) -> None:
-    """Check the disclosures of a release, a plan for single records, or (None) a planned release.
+    """Check the disclosures of a release, a plan for single records, or a planned release.
 
     Raises BudgetExceeded.
     """
@@ -281,24 +303,29 @@ def _require_fits(
         require_no_budget(study, source)
     if study.central_records is not None:
         _require_central(study.central_records, disclosures, source)
-    excess = _excess(study, others.owed, others.with_other(disclosures).owed)
+    everything = others.with_other(
+        disclosures, None if isinstance(source, ReportPlanRow) else source
+    )
+    excess = _excess(study, others.owed, everything.owed)
     if excess is not None:
         raise excess
+    if study.central_limit is not None:
+        _require_central_epsilon(study, others, everything)
 
 
 def _require_central(
-    most: int, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | ReportPlanRow | None
+    most: int, disclosures: Sequence[BlockDisclosure], source: ReleaseRow | ReportPlanRow | Plan
 ) -> None:
-    """Check against a central budget among `most` records. Raises BudgetExceeded.
+    """Check a central budget that requires `most` records. Raises BudgetExceeded.
 
     The budget needs releases with enough records and without public columns. It does not check that
     all releases have the same records, because a rejection would reveal which records match.
     """
     if isinstance(source, ReportPlanRow):
         raise _central_excess("reports of single records have a local bound only", "records")
-    if source is not None and not kind_of_release(source).has_records:
+    if isinstance(source, ReleaseRow) and not kind_of_release(source).has_records:
         raise _central_excess("a release without records does not hide in others", "kind")
-    if source is not None and source.records < most:
+    if isinstance(source, ReleaseRow) and source.records < most:
         raise _central_excess(
             f"each release needs {most:,} records, and this one has {source.records:,}", "records"
         )
@@ -306,6 +333,27 @@ def _require_central(
     if public:
         raise _central_excess(
             f"public columns such as {public[0]!r} distinguish records", public[0]
+        )
+
+
+def _require_central_epsilon(
+    study: StudyRow, before: AnnouncedReleases, after: AnnouncedReleases
+) -> None:
+    """Check the bound of all releases' own channels, if the worst channels exceed the budget."""
+    if study.central_limit is None or study.max_central_epsilon is None:
+        return
+    if after.owed.record.determined.epsilon <= study.central_limit * SLACK:
+        return
+    now, then = before.central_epsilon(study), after.central_epsilon(study)
+    if then > study.max_central_epsilon * SLACK and then > now:
+        raise BudgetExceeded(
+            f"This release raises the central epsilon of a record in this study from"
+            f" {rounded_up(now)} to {rounded_up(then)}, at delta {study.central_delta:g} among"
+            f" {study.central_records:,} records. The budget is"
+            f" {rounded_down(study.max_central_epsilon)}.",
+            where="record",
+            remedy="Randomize more strongly: `owner-agent design --central-epsilon` finds a plan"
+            " that fits alone. Separate plans add up; a study plan of several owners counts once.",
         )
 
 
@@ -339,7 +387,7 @@ def _losses(
 def _excess(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
 ) -> BudgetExceeded | None:
-    of_record = study.record_limit, before.record.determined, after.record.determined
+    of_record = study.max_epsilon_record, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
         (
@@ -353,12 +401,10 @@ def _excess(
     ]
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * SLACK and then > now:
-            central = where == "record" and limit != study.max_epsilon_record
-            why = " by the study's central budget" if central else ""
             return BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
                 f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
-                f" {rounded_down(limit)}{why}; without this release,"
+                f" {rounded_down(limit)}; without this release,"
                 f" {rounded_down(max(limit - now.epsilon, 0.0))} of it is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
@@ -370,7 +416,7 @@ def _excess(
 def _central(
     services: Services, study: StudyRow, found: AnnouncedReleases, shown_to: str | None
 ) -> CentralMessage:
-    """Return the central bound; an owner does not see it if it depends on shared records."""
+    """Return the central bound. An owner may not see a bound that depends on shared records."""
     if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
         return CentralMessage(
             unstated="it depends on the records that owners share, which an owner may not learn."
@@ -384,7 +430,9 @@ _SINGLE = CentralMessage(unstated="reports of single records have only a local b
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound on results learned from only some of a study's releases."""
+    """Return the central bound for results from these releases, which may not be all of the
+    study's.
+    """
     found, used = announced(session, study), {row.id for row in rows}
     if found.single:
         return _SINGLE
@@ -437,7 +485,7 @@ def _message(
         people=facts.people,
         at_several=ExtremesMessage.of(together.record) if facts.disjoint else None,
         budget=PrivacyBudget(
-            max_epsilon_record=study.record_limit,
+            max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
             max_central_epsilon=study.max_central_epsilon,
             central_delta=study.central_delta,
@@ -477,7 +525,9 @@ def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return warnings if a record lost more than at one owner, or more than by the study plan."""
+    """Return warnings if a record lost more than at one owner alone, or more than the study plan
+    allows.
+    """
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
@@ -517,7 +567,9 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
-    """Return a warning if a study of different people has releases of removed owners."""
+    """Return a warning if a removed owner has releases in a study whose owners have different
+    people.
+    """
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []

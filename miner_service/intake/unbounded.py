@@ -29,7 +29,7 @@ class Unbounded:
 
 @dataclass(frozen=True)
 class Bound:
-    """A release's columns, and the bound on the whole release or a statement of why it has none."""
+    """A release's columns, and the bound on the whole release or the reason why it has none."""
 
     columns: Mapping[str, bool]
     epsilon: float | None
@@ -44,7 +44,7 @@ def bound_of(row: ReleaseRow) -> Bound:
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
-    """Return why a release has no bound, with its columns; None if it has a bound."""
+    """Return a release's columns and why no epsilon bounds it; None if it has a bound."""
     bound = bound_of(row)
     if bound.statement is None:
         return None
@@ -77,7 +77,9 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return warnings about releases that sums exclude; `randomized` are the randomized columns."""
+    """Return warnings about releases that the sums exclude. `randomized` are the randomized
+    columns.
+    """
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
@@ -116,7 +118,9 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return each block's draws by id, new for changed reports; None if all draws are new."""
+    """Return each block's draws by their ids; a changed report counts as a new draw. None if all
+    draws are new.
+    """
     if row.draws is None:
         return None
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
@@ -127,7 +131,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
 
 
 def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
-    """Return the blocks whose reports changed between releases, or that were not compared."""
+    """Return the blocks whose reports changed between releases, or were not compared."""
     groups: dict[str, list[_SameDraws]] = {}
     for row in rows:
         for block in drawn(row):
@@ -209,7 +213,7 @@ def _count_changes(same: _SameDraws) -> ChangedReports:
 
 @dataclass(frozen=True)
 class BlockCost:
-    """The properties of a block that sums need, cached because plans may be long."""
+    """The properties of a block that privacy sums need, cached because plans may be long."""
 
     names: tuple[str, ...]
     digest: str
@@ -220,13 +224,13 @@ class BlockCost:
 
 @cached_by_content
 def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
-    """Return the properties of the blocks of a release's plan that sums need."""
+    """Return the `BlockCost` of each block of a release's plan."""
     plan = kind_of_release(row).plan(content_of(row))
     return () if plan is None else costs(plan)
 
 
 def costs(plan: Plan) -> tuple[BlockCost, ...]:
-    """Return the properties of a plan's blocks that sums need."""
+    """Return the `BlockCost` of each block of a plan."""
     return tuple(
         BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
         for block in plan.blocks
@@ -250,7 +254,7 @@ class DrawnBlock:
     draws: frozenset[str]
 
     def repeats(self, other: DrawnBlock) -> bool:
-        """Return whether both blocks report a record identically unless its value changed."""
+        """Return whether both blocks report every record identically unless the record changed."""
         return self.digest == other.digest and bool(self.draws & other.draws)
 
 

@@ -43,7 +43,7 @@ def withdraw(services: Services, release: str) -> Release:
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
-    """Return the problem of a job whose release was withdrawn or deleted (`how`)."""
+    """Return the error of a job with a release that is gone; `how` says what happened to it."""
     return problem_of(
         Conflict(
             f"Release {row.name} of {row.owner} was {how} before the job finished.",

@@ -1,4 +1,4 @@
-"""One run of a job in its own process, which a server with preloaded modules forks."""
+"""One run of a job in its own process, forked from a server with preloaded modules."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def processes() -> ForkServerContext:
 
 
 def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> None:
-    """Run a leased job to its end. If `learn` is given, it replaces the computation."""
+    """Run a leased job to its end. `learn`, if given, replaces the computation."""
     from miner_service.jobs.runner import learn_model, work_once
     from miner_service.services import open_services
 
@@ -81,7 +81,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
 
 
 def bound_memory(job_bytes: int) -> None:
-    """Make allocations fail that would exceed a job's memory limit."""
+    """Make allocations beyond a job's memory limit fail."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = job_bytes + _SLACK
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -95,7 +95,7 @@ def _end_first() -> None:
 
 
 def end_with_parent() -> None:
-    """Make the kernel end this process with its supervisor, by SIGIO from their common pipe."""
+    """Make this process end when its supervisor ends: closing their pipe then sends SIGIO."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

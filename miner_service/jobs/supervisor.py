@@ -46,7 +46,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class Watch(Generic[KeyT]):
-    """Finds the keys whose counter, a sign of life, has not changed for `seconds` long."""
+    """Finds the keys whose counter, a sign of life, has not changed for at least `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -64,7 +64,9 @@ class Watch(Generic[KeyT]):
 
 @dataclass
 class Run:
-    """A job in its process, and why the supervisor ended it; an error as `reason` fails the job."""
+    """A job in its process, and the `reason` if the supervisor ended it. An error there fails the
+    job.
+    """
 
     lease: Lease
     process: BaseProcess
@@ -99,7 +101,9 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether the last successful turn is less than the duration of a lease ago."""
+        """Whether the supervisor's last successful turn is more recent than the duration of a
+        lease.
+        """
         return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
     def wake(self) -> None:
@@ -141,7 +145,7 @@ class Supervisor:
             self._away = True
 
     def _end_late_runs(self, now: float) -> None:
-        """End runs that exceed the time limit, and runs whose lease could not be renewed."""
+        """End runs that exceed the time limit, and runs with a lease that could not be renewed."""
         limit, lease = self._settings.limits.job_seconds, self._settings.jobs.lease_seconds
         lost = self._renewed is not None and now - self._renewed > _RENEWED * lease
         for run in self.runs:

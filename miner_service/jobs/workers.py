@@ -19,7 +19,7 @@ _STOP_SECONDS = 10.0
 
 
 class WorkerPool:
-    """The workers of a service, for workers on other machines; the base of `LocalWorkers`."""
+    """A service's workers if these run on other machines; also the base class of `LocalWorkers`."""
 
     def __init__(self, services: Services) -> None:
         self._database = services.database
@@ -27,7 +27,7 @@ class WorkerPool:
 
     @property
     def alive(self) -> bool:
-        """Return whether a supervisor gave a recent sign of life. Raises NotReady."""
+        """Return whether a supervisor has given a recent sign of life. Raises NotReady."""
         with self._database.read() as session:
             signs = queue.supervisor_signs(session)
         return bool(set(signs) - self._silent.look(signs, time.monotonic()))

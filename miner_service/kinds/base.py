@@ -47,14 +47,16 @@ class PreparedJob:
 
     @property
     def copied(self) -> list[str]:
-        """A warning for each pair of identical releases in use."""
+        """Warnings, one for each pair of identical releases in use."""
         used = {source.release for source in self.sources}
         return [one.told for one in self.alignment.same if used.issuperset(one.releases)]
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """A model's content, the count of its records, and the tables composed from smaller tables."""
+    """A model's content, the count of its records, and which tables were composed from smaller
+    ones.
+    """
 
     records: int
     content: Content
@@ -75,7 +77,7 @@ def media_type_of(form: str) -> str:
 
 
 class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
-    """A kind of job on releases of one `release_kind`, and the kind of model it produces."""
+    """A kind of job on releases of one `release_kind`, and the kind of model that it produces."""
 
     release_kind: ClassVar[ReleaseKindName]
     spec: type[SpecT]
@@ -88,7 +90,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         return str(self.message.model_fields["kind"].default)
 
     def check(self, spec: SpecT) -> None:
-        """Check a specification as far as possible without releases, and raise its first error."""
+        """Check a specification as far as possible without releases, and raise the first error."""
 
     @abstractmethod
     def prepare(
@@ -102,7 +104,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         """Check that a job can run on these releases, all of the kind `release_kind`."""
 
     def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
-        """Return the specification of a job that can run, with all open options chosen."""
+        """Return the specification with all open options chosen, for a job that can run."""
         return spec
 
     @abstractmethod
@@ -173,7 +175,9 @@ def in_words(model: ModelHead) -> str:
 
 
 def stated(model: ModelHead, form: str, written: str) -> str:
-    """Return a form of a model; to texts and pictures, add its assessment and what it discloses."""
+    """Return a model in some form. Texts and pictures also state its assessment and what it
+    discloses.
+    """
     words, worth = in_words(model), model.worth and model.worth.to_worth()
     if form == "svg":
         return captioned(written, f"{worth.verdict} {words}" if worth else words)

@@ -36,7 +36,9 @@ class RecordLayout:
         return [{name: b for b in plan.blocks for name in b.names} for plan in self.plans]
 
     def cells(self, names: Collection[str]) -> int:
-        """Return the cells of the largest table; joint blocks that are not lumpable count whole."""
+        """Return the count of cells of the largest table, with the whole of each block that is not
+        lumpable.
+        """
         whole, reported = set(names), [1]
         for block_of in self._blocks:
             cells = 1
@@ -52,7 +54,7 @@ class RecordLayout:
         return tuple(sorted(nodes, key=lambda name: -self.cells({name}))[:most])
 
     def reports(self, names: Collection[str]) -> bool:
-        """Whether some record may report all these variables."""
+        """Whether a record may report all these variables."""
         return any(plan.reports_together(names) for plan in self.plans)
 
 
@@ -65,7 +67,7 @@ class Extent(NamedTuple):
 
 
 def weighs_reports(spec: CountsSpec) -> bool:
-    """Whether the estimator uses single reports, and therefore only those with all variables."""
+    """Whether the estimator weights single reports, and so uses only records with all variables."""
     return spec.estimator in ("moment", "sum")
 
 
@@ -98,8 +100,9 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Check the size of a network classifier whose features have up to `most` parents besides the
-    class. Raises LimitExceeded.
+    """Check the size of a network classifier. Raises LimitExceeded.
+
+    Its features have up to `most` parents in addition to the class.
     """
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
@@ -137,7 +140,9 @@ def require_pairs(
 def require_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Check the largest table of a search, and its bootstrap samples. Raises LimitExceeded."""
+    """Check the largest table of a structure search, and its bootstrap samples. Raises
+    LimitExceeded.
+    """
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER
     )
@@ -172,7 +177,7 @@ def require_search(
 
 
 def uses_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
-    """Whether a search needs only two-way tables (`structure_learning`)."""
+    """Whether a structure search needs only two-way tables (see `structure_learning`)."""
     search = spec.search.options()
     if search.order is not None or search.method == "hill-climbing":
         return False
@@ -182,7 +187,7 @@ def uses_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: Record
 
 
 def _most_parameters(domain: Domain, most: int) -> int:
-    """Return the maximum parameters of a network whose nodes have `most` parents each."""
+    """Return the largest count of parameters of a network whose nodes have `most` parents each."""
     sizes = sorted(domain.shape, reverse=True)
     return sum(
         size * math.prod((sizes[:place] + sizes[place + 1 :])[:most])

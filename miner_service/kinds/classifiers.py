@@ -40,19 +40,21 @@ from pramana_core.wire.models import (
 )
 
 MOST_NODES = 20_000
-"""Maximum count of nodes of a tree."""
+"""The maximum number of nodes of a tree."""
 
 MOST_COLUMNS = 2_048
-"""Maximum columns of a linear classifier, which needs the product of each pair of columns."""
+"""The maximum number of columns of a linear classifier, which needs the product of each pair of
+columns.
+"""
 
 MOST_CLASSES = 256
-"""Maximum classes of a linear classifier; each class has its own plane."""
+"""The maximum number of classes of a linear classifier; each class has its own plane."""
 
 MOST_WEIGHTS = 1 << 14
-"""Maximum weights of all planes together."""
+"""The maximum number of weights of all planes together."""
 
 MOST_DRAWN = 1 << 24
-"""Maximum count of records drawn from a network, times the count of classes."""
+"""The maximum number of records drawn from a network, times the count of classes."""
 
 _FORMS = ("svg", "text", "bif")
 """The forms in which a model is available, in addition to its page and its document."""
@@ -91,7 +93,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:  # noqa: ARG003
-        """Return the additional variables of a model's page."""
+        """Return the additional template variables for a model's page."""
         return {}
 
     def check(self, spec: SpecT) -> None:
@@ -147,7 +149,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
 
 class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
-    """Decision trees."""
+    """Jobs that learn decision trees."""
 
     spec, message = DecisionTreeSpec, DecisionTreeMessage
     learner, called, template = TREE, "tree", "tree.html.j2"
@@ -213,7 +215,7 @@ def _columns(options: LinearOptions, features: Domain) -> int:
 
 
 class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifierMessage]):
-    """Linear classifiers."""
+    """Jobs that learn linear classifiers."""
 
     spec, message = LinearClassifierSpec, LinearClassifierMessage
     learner, template, on_page = LINEAR, "linear.html.j2", ("svg",)
@@ -241,7 +243,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
 
 
 class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMessage]):
-    """Bayesian network classifiers."""
+    """Jobs that learn Bayesian network classifiers."""
 
     spec, message = BayesClassifierSpec, BayesClassifierMessage
     learner, template = BAYES, "bayes.html.j2"

@@ -29,13 +29,13 @@ from pramana_core.wire.jobs import AssociationRulesSpec
 from pramana_core.wire.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
-"""Maximum items of a job."""
+"""The maximum number of items of a job."""
 
 MOST_LISTED = 100_000
-"""Maximum itemsets, and maximum rules, of a model."""
+"""The maximum number of itemsets, and of rules, of a model."""
 
 SHOWN = 500
-"""Maximum rows of a list on the page; the CSV has all rows."""
+"""The maximum number of rows of a list on the page; the CSV has all rows."""
 
 _MINING_STEPS, _RULE_STEPS = 80, 20
 """Percentages of a job's progress for finding itemsets, and for finding rules."""
@@ -94,7 +94,7 @@ def _page(model: AssociationRulesMessage) -> str:
 
 
 class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMessage]):
-    """Frequent itemsets and association rules."""
+    """Jobs that find frequent itemsets and association rules."""
 
     spec, message = AssociationRulesSpec, AssociationRulesMessage
     views: ClassVar = {

@@ -85,7 +85,7 @@ def _page(message: RegressionMessage) -> str:
 
 
 class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
-    """Regressions."""
+    """Jobs that fit regressions to masked records."""
 
     release_kind = MASKED
     spec, message = RegressionSpec, RegressionMessage

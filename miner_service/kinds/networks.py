@@ -29,7 +29,7 @@ from pramana_core.wire.models import BayesNetMessage
 NetworkSpecT = TypeVar("NetworkSpecT", BayesNetParametersSpec, BayesNetStructureSpec)
 
 PARAMETERS_SHOWN = 2_000
-"""Maximum parameters on the page; the JSON has all parameters."""
+"""The maximum number of parameters on the page; the JSON has all parameters."""
 
 _SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
 """Percentages of a job's progress for the search of a structure, and for its parameters."""
@@ -60,7 +60,7 @@ def _draw(model: BayesNetMessage) -> str:
 
 
 _OVERVIEW_LINKS = 12
-"""Maximum links in the overview of a large network."""
+"""The maximum number of links in the overview of a large network."""
 
 
 def _overview(document: NetworkDocument) -> str:

@@ -58,23 +58,23 @@ from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessag
 from pramana_core.wire.releases import Alignment
 
 MOST_NUMBERS = 100_000_000
-"""Maximum numbers in the pseudo-data: records times columns. Each category is a column."""
+"""The maximum size of the pseudo-data: records times columns. Each category is a column."""
 
 MOST_CELLS = 20_000_000
-"""Maximum cells of a table with the classes as rows."""
+"""The maximum number of cells of a table with the classes as rows."""
 
 MOST_DRAWN = 200_000
-"""Maximum of leaves times classes for which a tree has a picture."""
+"""The maximum product of leaves and classes for which a tree has a picture."""
 
 COMPARED = 20_000
-"""Maximum records for comparing a model with a tree."""
+"""The maximum number of records for comparing a model with a tree."""
 
 FEWER = "Name fewer owners, or ask them to prune their trees further."
 
 
 @dataclass(frozen=True)
 class TreeSource:
-    """A released tree that a job uses, with its owner, release and message."""
+    """A released tree that a job uses, with its owner, its release and its message."""
 
     owner: str
     release: str

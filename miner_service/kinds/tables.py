@@ -26,10 +26,12 @@ from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.models import CellMessage, ContingencyTableMessage, LevelMessage
 
 CELLS_SHOWN = 2_000
-"""Maximum cells on the page; the CSV has all cells."""
+"""The maximum number of cells on the page; the CSV has all cells."""
 
 MOST_BYTES = 20 * MEBIBYTE
-"""Maximum bytes of a table as JSON, in which each cell names its variables and categories."""
+"""The maximum number of bytes of a table as JSON, in which each cell names its variables and
+categories.
+"""
 
 _CELL_BYTES, _LABEL_BYTES = 200, 6
 """Bytes of a cell's six numbers, and of the punctuation of each of its labels."""
@@ -46,7 +48,7 @@ def _bytes(domain: Domain) -> int:
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:
-    """Return the table as CSV with a row per cell: a column per variable, then the numbers."""
+    """Return the table as CSV with one row per cell: its categories, then its numbers."""
     names = [variable.name for variable in model.variables]
     marked = (
         [bool(model.filled_in)] if isinstance(model.spec, CountsSpec) and model.spec.models else []
@@ -71,7 +73,7 @@ def _page(model: ContingencyTableMessage) -> str:
 
 
 class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMessage]):
-    """Contingency tables."""
+    """Jobs that estimate contingency tables."""
 
     spec, message = ContingencyTableSpec, ContingencyTableMessage
     views: ClassVar = {"page": _page, "csv": _write_csv}

@@ -68,7 +68,7 @@ def answering() -> Iterator[None]:
 
 
 def reason(error: NotReady) -> str:
-    """Return why a database does not answer. This text is for the operator, not for clients."""
+    """Return why a database is unavailable. This text is for the operator, not for clients."""
     cause = error.__cause__
     lines = str(cause.orig if isinstance(cause, DBAPIError) else cause).strip().splitlines()
     return lines[0].rstrip(".") if lines else "no answer"
@@ -132,9 +132,9 @@ OLDEST = 11
 
 
 def make_tables(writer: Engine, reader: Engine, place: str, *, begin: bool) -> None:
-    """Create the tables if they are missing, or upgrade those of an earlier version.
+    """Create the tables if they are missing, or upgrade the tables of an earlier version.
 
-    Without `begin`, neither is done. Raises SchemaUnsupported, NotReady, StorageFull.
+    Without `begin`, neither is allowed. Raises SchemaUnsupported, NotReady, StorageFull.
     """
     with answering():
         with reader.connect() as connection:
@@ -219,7 +219,9 @@ READ_ONLY = "read_only"
 
 
 class Database:
-    """A database with the miner's tables. NotReady and StorageFull leave it unchanged."""
+    """A database with the miner's tables. A call that raises NotReady or StorageFull changes
+    nothing.
+    """
 
     def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
         self._engine = engine
@@ -250,7 +252,7 @@ class Database:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Exclude other processes while the database opens, unless the folder's lock does that."""
+        """Exclude other processes while the database opens, unless the data folder's lock does."""
         yield
 
     @property
@@ -304,14 +306,18 @@ class Database:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Lock a name against all threads (on PostgreSQL, all processes), after waiting for it."""
+        """Wait for a name's lock and hold it against all threads (on PostgreSQL, against all
+        processes).
+        """
         with self._changing:
             lock = self._names.setdefault(name, threading.Lock())
         with lock:
             yield
 
     def erase(self) -> bool:
-        """Erase deleted rows from the database's files, too. Return False if a reader uses them."""
+        """Erase deleted rows from the database's files as well. Return False if a reader prevents
+        this.
+        """
         raise NotImplementedError
 
     def ping(self) -> None:

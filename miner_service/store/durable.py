@@ -37,7 +37,7 @@ def storing(what: str, *scratch: Path) -> Iterator[None]:
 
 
 def settle(scratch: Path, path: Path) -> None:
-    """Flush a complete file to the disk and rename it, so that a power cut cannot undo this."""
+    """Flush a complete file to the disk and rename it, so that both survive a power cut."""
     flush(scratch)
     scratch.replace(path)
     sync_directory(path.parent)

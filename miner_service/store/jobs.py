@@ -59,7 +59,7 @@ def _seconds_left(row: JobRow, now: datetime) -> float | None:
 
 
 def find_job(session: Session, identifier: str) -> JobRow:
-    """Return a job. Raises NotFound."""
+    """Return the job with this id. Raises NotFound."""
     row = session.scalar(select(JobRow).where(JobRow.id == identifier))
     if row is None:
         raise no_such("job")
@@ -67,12 +67,12 @@ def find_job(session: Session, identifier: str) -> JobRow:
 
 
 def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
-    """Return the job with a key, or None."""
+    """Return the job with this key, or None."""
     return session.scalar(select(JobRow).where(JobRow.study == study, JobRow.key == key))
 
 
 def find_model(session: Session, identifier: str) -> ModelRow:
-    """Return a model. Raises NotFound."""
+    """Return the model with this id. Raises NotFound."""
     row = session.scalar(select(ModelRow).where(ModelRow.id == identifier))
     if row is None:
         raise no_such("model")
@@ -93,7 +93,8 @@ def create_job(
 ) -> tuple[JobRow, bool]:
     """Queue a job, or find the existing one. Return its row and whether it was queued.
 
-    A failed or cancelled job under its default key is queued again. Raises Conflict, LimitExceeded.
+    A failed or cancelled job is queued again if it has its default key. Raises Conflict,
+    LimitExceeded.
     """
     row = job_by_key(session, study, key)
     if row is not None and read_job_spec(row.spec) != spec:

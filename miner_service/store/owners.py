@@ -97,7 +97,7 @@ def accept_invitation(
 
 
 def find_invitation(session: Session, identifier: str) -> InvitationRow:
-    """Return an invitation. Raises NotFound."""
+    """Return the invitation with this id. Raises NotFound."""
     row = session.scalar(select(InvitationRow).where(InvitationRow.id == identifier))
     if row is None:
         raise no_such("invitation")
@@ -148,7 +148,9 @@ def _end_invitations(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end(row: InvitationRow, now: datetime) -> None:
-    """Make an invitation expire, and erase its secret so that no change of the clock revives it."""
+    """Make an invitation expire, and erase its secret so that setting back the clock cannot revive
+    it.
+    """
     row.expires = min(row.expires, now)
     row.hash = ""
 

@@ -1,4 +1,4 @@
-"""Pages of lists. A cursor is the count of rows on earlier pages that the reader may see."""
+"""Pages of lists. A cursor is the count of visible rows on the earlier pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Paging:
 
     @property
     def had(self) -> int:
-        """The count of rows on earlier pages. Raises OptionError."""
+        """The count of rows on the earlier pages. Raises OptionError."""
         if self.cursor is None:
             return 0
         if not _CURSOR.fullmatch(self.cursor):

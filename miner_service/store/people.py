@@ -35,7 +35,7 @@ def owner_message(row: OwnerRow) -> Owner:
 
 
 def find_study(session: Session, name: str) -> StudyRow:
-    """Return a study. Raises NotFound."""
+    """Return the study with this name. Raises NotFound."""
     row = session.scalar(select(StudyRow).where(StudyRow.name == name))
     if row is None:
         raise no_such("study")
@@ -43,7 +43,7 @@ def find_study(session: Session, name: str) -> StudyRow:
 
 
 def no_such(what: str) -> NotFound:
-    """Return the error for an object that is missing or that the caller may not see."""
+    """Return the error for an object that does not exist or that the caller may not see."""
     return NotFound(
         f"The {what} does not exist, or this token may not see it.",
         where=what,

@@ -77,13 +77,13 @@ class PostgresStore(Database):
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Wait until no other process creates the tables. Statements here cannot time out."""
+        """Wait until no other process is creating the tables. Statements here cannot time out."""
         with self.exclusive(_OPENING):
             yield
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Lock a name against the threads of all processes, after waiting. Raises NotReady."""
+        """Wait for a name's lock, and hold it against threads of all processes. Raises NotReady."""
         key = lock_key(name)
         with super().exclusive(name), answering(), self._naming.connect() as connection:
             # Polled: a time-out would end a statement that waits.
@@ -106,7 +106,9 @@ class PostgresStore(Database):
 
 
 def parse_address(address: str) -> URL:
-    """Return the address of a PostgreSQL database as its driver expects it. Raises OptionError."""
+    """Return the address of a PostgreSQL database in the form that its driver expects. Raises
+    OptionError.
+    """
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):

@@ -112,7 +112,7 @@ MOST_BROKEN_OFF = 3
 
 @dataclass(frozen=True)
 class Lease:
-    """The right of a supervisor to one run of a job."""
+    """A supervisor's right to one run of a job."""
 
     job: str
     attempt: int
@@ -153,7 +153,9 @@ def note_progress(session: Session, lease: Lease, share: float) -> None:
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:
-    """Queue a job again that its supervisor stopped. Its interruptions are counted from 0 again."""
+    """Queue a job again whose run its supervisor stopped. Its count of interruptions starts again
+    at 0.
+    """
     add_line(session, row, f"Given back: {why}", now)
     row.broken_off = 0
     queue_again(row)
@@ -176,7 +178,7 @@ def break_off(session: Session, row: JobRow, why: str, now: datetime) -> None:
 
 
 def take_back(session: Session, holder: str, now: datetime) -> None:
-    """Queue again the jobs that a supervisor ran before its restart, and jobs without one."""
+    """Queue again the jobs that have no supervisor, or that this one ran before it restarted."""
     query = select(JobRow).where(
         JobRow.state == "running", or_(JobRow.lease == holder, JobRow.lease.is_(None))
     )

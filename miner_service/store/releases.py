@@ -89,7 +89,7 @@ def _content_message(row: ReleaseRow) -> Any:
 
 _short_message = cached_by_content(_content_message, most=64)
 _SHORT = 1 << 17
-"""Maximum characters of a content whose message is cached."""
+"""The maximum number of characters of a content whose message is cached."""
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
@@ -135,7 +135,7 @@ def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
 
 
 def find_release(session: Session, identifier: str) -> ReleaseRow:
-    """Return a release. Raises NotFound."""
+    """Return the release with this id. Raises NotFound."""
     row = session.scalar(select(ReleaseRow).where(ReleaseRow.id == identifier))
     if row is None:
         raise no_such("release")
@@ -218,7 +218,7 @@ def release_exists(session: Session, identifier: str) -> bool:
 
 
 def anything_arrived(session: Session, row: ReleaseRow) -> bool:
-    """Return whether a part of a release arrived. A release without parts counts as arrived."""
+    """Return whether any part of a release arrived. A release without parts counts as arrived."""
     query = select(PartRow.number).where(PartRow.release == row.id, PartRow.received.is_not(None))
     return not kind_of_release(row).has_records or session.scalar(query.limit(1)) is not None
 
@@ -296,7 +296,7 @@ def mark_sealed(
 
 
 def owners_in_use(session: Session, study: str) -> set[str]:
-    """Return the owners, active or removed, that have a release in use, whatever its kind."""
+    """Return the owners, active or removed, that have a release of any kind in use."""
     query = select(ReleaseRow.owner, ReleaseRow.kind, ReleaseRow.state).where(
         ReleaseRow.study == study, ReleaseRow.sealing.is_not(None)
     )
@@ -308,7 +308,7 @@ def owners_in_use(session: Session, study: str) -> set[str]:
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return the last sealed release of a kind by each active owner, unless it was withdrawn."""
+    """Return the last sealed release of this kind by each active owner, unless it was withdrawn."""
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)

@@ -19,7 +19,7 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.reports import CellFormat, GatewayCount
 
 CELL_BYTES = 2000
-"""Maximum bytes of a row of codes. PostgreSQL limits the keys of an index."""
+"""The maximum number of bytes of a row of codes. PostgreSQL limits the keys of an index."""
 
 _AT_ONCE = 1 << 16
 
@@ -85,7 +85,7 @@ def count_batch(
 
 
 def _add(session: Session, study: str, cells: Mapping[bytes, int]) -> None:
-    """Add counts in raw SQL, because SQLAlchemy's handling of parameters would double the time."""
+    """Add counts in raw SQL: SQLAlchemy's handling of parameters would double the time."""
     added = _ADD.compile(dialect=session.get_bind().dialect)
     named = ({"study": study, "cell": cell, "records": many} for cell, many in cells.items())
     order = getattr(added, "positiontup", None)

@@ -24,7 +24,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A column type for times, which are stored in UTC without the zone and returned with it."""
+    """A column type for times, stored in UTC without a zone and returned with the zone UTC."""
 
     impl = DateTime
     cache_ok = True
@@ -68,15 +68,20 @@ class StudyRow(Base):
 
     @property
     def record_limit(self) -> float | None:
-        """The largest epsilon of a record that both the local and the central budget allow."""
+        """The largest epsilon of a record that both budgets allow for all plans."""
+        limits = (self.max_epsilon_record, self.central_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def central_limit(self) -> float | None:
+        """The largest epsilon of a record that the central budget allows for all plans."""
         if self.max_central_epsilon is None or self.central_records is None:
-            return self.max_epsilon_record
-        most = _record_limit(self.central_records, self.max_central_epsilon, self.central_delta)
-        return most if self.max_epsilon_record is None else min(most, self.max_epsilon_record)
+            return None
+        return _central_limit(self.central_records, self.max_central_epsilon, self.central_delta)
 
 
 @lru_cache
-def _record_limit(records: int, epsilon: float, delta: float) -> float:
+def _central_limit(records: int, epsilon: float, delta: float) -> float:
     # Imported here: the supervisor of jobs reads rows and needs no numerical library.
     from pramana_core.privacy import CentralLoss, largest_gamma
 
@@ -84,7 +89,7 @@ def _record_limit(records: int, epsilon: float, delta: float) -> float:
 
 
 class StudyPlanRow(Base):
-    """The study plan that a study's owners agreed on: canonical JSON and its digest."""
+    """The study plan on which a study's owners agreed, as canonical JSON, and its digest."""
 
     __tablename__ = "study_plans"
 
@@ -144,10 +149,10 @@ class OwnerRow(Base):
 class ReleaseRow(Base):
     """A release of some kind with its `content`. The columns after `sealed` are set at the seal.
 
-    `sealing` orders the seals, whatever the clock. `draws` and `keyed_draws` identify each block's
-    draws, as stated by the owner. `consistency` and `repeated` are the findings at the seal.
-    `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns. `groups`
-    are the groups of categories that the owner states, as JSON.
+    `sealing` orders the seals, independently of the clock. `draws` and `keyed_draws` identify each
+    block's draws, as stated by the owner. `consistency` and `repeated` are the findings at the
+    seal. `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns.
+    `groups` are the groups of categories that the owner states, as JSON.
     """
 
     __tablename__ = "releases"
@@ -179,7 +184,7 @@ class ReleaseRow(Base):
 
 
 class PartRow(Base):
-    """An announced part; `received` and `media` are set once its bytes are safe on disk."""
+    """An announced part; `received` and `media` are set once its bytes are safely on disk."""
 
     __tablename__ = "parts"
     __table_args__ = (

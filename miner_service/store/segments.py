@@ -52,7 +52,7 @@ class _Scratch:
         self._folder: Path | None = None
 
     def path(self) -> Path:
-        """Return a new name."""
+        """Return the path for a new file in this process's folder."""
         if self._folder is None or not self._folder.exists():
             self._folder = self._take()
         return self._folder / secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""Browser sessions. A random cookie stands for a token and becomes invalid with it."""
+"""Browser sessions. A random cookie represents a token and becomes invalid with that token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from miner_service.store.schema import SessionRow
 from miner_service.store.tokens import KnownToken, find_valid_token
 
 HOURS = 8
-"""Maximum hours of a session."""
+"""The maximum length of a session, in hours."""
 
 IDLE = timedelta(minutes=30)
 """A session ends after this time without a request."""

@@ -70,7 +70,7 @@ class SqliteStore(Database):
             )
 
     def erase(self) -> bool:
-        """Merge the log into the file, overwriting deleted rows with zeros; empty the log."""
+        """Merge the log into the file, overwrite deleted rows with zeros, and empty the log."""
         with answering(), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

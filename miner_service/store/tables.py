@@ -50,7 +50,7 @@ def copy_rows(source: Session, target: Session) -> int:
 
 
 def _continue_numbers(session: Session, table: Table) -> None:
-    """Make PostgreSQL continue the numbers of a table after the copied rows."""
+    """Make PostgreSQL continue the numbering of a table's rows after the copied rows."""
     if session.get_bind().dialect.name != "postgresql" or "seq" not in table.c:
         return
     last = session.scalar(select(func.max(table.c.seq)))
@@ -79,7 +79,9 @@ def delete_rows(session: Session, study: str) -> list[str]:
 
 
 def of_study(table: Table, study: str) -> ColumnElement[bool] | None:
-    """Return the condition that selects a study's rows of a table; None for a table of no study."""
+    """Return the condition that selects a study's rows in a table, or None if the table has no
+    studies.
+    """
     if table.name == StudyRow.__tablename__:
         return table.c.name == study
     if "study" in table.c:

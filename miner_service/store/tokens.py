@@ -74,7 +74,7 @@ _KNOWN = select(*(_token[name] for name in KnownToken._fields), _token.hash).whe
 
 
 def find_token(session: Session, text: str) -> KnownToken | None:
-    """Return the token with this secret unless it is revoked; it may have expired."""
+    """Return the token in a text, or None if it is unknown or revoked. It may have expired."""
     row = session.execute(_KNOWN, {"claimed": credential_id(text)}).first()
     if row is None or not matches(text, row.hash):
         return None
@@ -82,7 +82,7 @@ def find_token(session: Session, text: str) -> KnownToken | None:
 
 
 def find_valid_token(session: Session, identifier: str) -> KnownToken | None:
-    """Return the token with this id unless it is revoked; it may have expired."""
+    """Return the token with an id, or None if it is unknown or revoked. It may have expired."""
     row = session.execute(_KNOWN, {"claimed": identifier}).first()
     return None if row is None else KnownToken(*row[:-1])
 
@@ -160,7 +160,7 @@ def tokens_ending(
 
 
 def token_row(session: Session, identifier: str) -> TokenRow:
-    """Return a token. Raises NotFound."""
+    """Return the token with this id. Raises NotFound."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
     if row is None:
         raise no_such("token")

@@ -46,8 +46,9 @@ def restore(
     passphrase_file: PassphraseFile = None,
     site: SiteOption = SITE,
 ) -> None:
-    """Restore the state directory from a backup, unless it has content. Then compare it with the
-    miner's list of releases.
+    """Restore the state directory from a backup, and compare it with the miner's list of releases.
+
+    A state directory that already has content is not changed.
     """
     from owner_agent.release.history import known_entries, not_known_by_miner
     from owner_agent.site.site import load_site

@@ -33,8 +33,8 @@ def design(
     central_epsilon: Annotated[
         float | None,
         typer.Option(
-            help="The largest epsilon allowed against readers who cannot attribute reports to "
-            "people."
+            help="The largest epsilon that the plan may state against readers who cannot attribute "
+            "reports to people."
             " --gamma, by default 10,000, also applies."
         ),
     ] = None,
@@ -80,9 +80,10 @@ def design(
 ) -> None:
     """Compare all ways to randomize by their predicted errors.
 
-    From the table, the command needs only the count of records; all else is in the site file.
-    Owners with different variables of the same people design a joint plan from the public parts of
-    their site files: owner-agent design PART... --gamma 19 --records N --write-study-plan FILE.
+    From the table, the command needs only the count of records; all other input is in the site
+    file. Owners with different variables of the same people design a joint plan from the public
+    parts of their site files: owner-agent design PART... --gamma 19 --records N --write-study-plan
+    FILE.
     """
     from owner_agent.cli.designs_shown import (
         central_of,
@@ -96,8 +97,9 @@ def design(
     from owner_agent.site.site import load_site
     from owner_agent.state.private_files import COMMON_MODE, save
     from owner_agent.table.table import read_table
-    from pramana_core.design import Problem, Requirements, find_design, gamma_of_central, goal
+    from pramana_core.design import Problem, Requirements, find_design, goal
     from pramana_core.domain import Domain
+    from pramana_core.privacy import CentralLoss
     from pramana_core.wire.base import MAX_RECORDS
 
     public, owners = list[str](), dict[str, tuple[str, ...]]()
@@ -116,9 +118,8 @@ def design(
             where="records",
             remedy=f"Give --records with a number up to {MAX_RECORDS:,}.",
         )
-    if central_epsilon is not None:
-        gamma = gamma_of_central(central_epsilon, delta, records, gamma, public)
-    needs = Requirements.of(domain, gamma, epsilon, breach, public, owners)
+    central = None if central_epsilon is None else CentralLoss.of(central_epsilon, delta)
+    needs = Requirements.of(domain, gamma, epsilon, breach, public, owners, central)
     wanted = goal(domain, learn, length=length, minimum_support=minimum_support, target=target)
     with progress_bar() as bar:
         made = find_design(

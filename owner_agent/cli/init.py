@@ -197,7 +197,7 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
 def _study_of(
     owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
-    """Return the owner's name, and [miner] as in the invitation if one is given. Raises
+    """Return the owner's name, and [miner] from the invitation if there is one. Raises
     OptionError.
     """
     if invitation is not None:
@@ -225,7 +225,7 @@ def _without(proposed: ProposedSite, names: Sequence[str]) -> ProposedSite:
 
 
 def _with_lists(proposed: ProposedSite, lists: Lists) -> ProposedSite:
-    """Return the proposal with the given lists in place of the table's.
+    """Return the proposal with the lists given by options in place of those from the table.
 
     Columns that the proposal omits can become variables by their lists.
     """
@@ -308,7 +308,9 @@ def _require_readable(proposed: ProposedSite) -> None:
 def _confirm_list(
     variable: ProposedVariable, number: int, proposed: ProposedSite
 ) -> ProposedVariable | None:
-    """Return a variable with its confirmed or replaced list, or None if the column is omitted."""
+    """Return a variable with its confirmed or replaced list, or None if the person omits the
+    column.
+    """
     out = console()
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
@@ -341,7 +343,7 @@ def _confirm_list(
 
 
 def _show_reading(proposed: ProposedSite) -> None:
-    """Print the detected format of the text where it is unusual, and notes on columns.
+    """Print the detected text format if it is unusual, and notes on columns.
 
     The output contains no value of the table.
     """
@@ -358,7 +360,9 @@ def _show_reading(proposed: ProposedSite) -> None:
 
 
 def _show(proposed: ProposedSite) -> None:
-    """Print a summary of the site file without any value of the table, as scripts log output."""
+    """Print a summary of the site file. It contains no value of the table, because scripts log
+    it.
+    """
     out = console()
     sensitive = sum(v.sensitive for v in proposed.variables)
     out.print(

@@ -28,8 +28,8 @@ def create(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Create the draw key, which never leaves this site; with --linkage, create the
-    shared secret.
+    """Create the draw key, which never leaves this site. With --linkage, also create the shared
+    secret.
     """
     from owner_agent.state.ledger_file import used_draw_key
 

@@ -1,6 +1,4 @@
-"""The `owner-agent` command. The module of a subcommand is imported when the subcommand
-is called.
-"""
+"""The `owner-agent` command. A subcommand's module is imported only when it is called."""
 
 from __future__ import annotations
 

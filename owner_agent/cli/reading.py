@@ -31,7 +31,7 @@ class Check:
     problems: list[PramanaError] = field(default_factory=list)
 
     def add(self, *problems: PramanaError) -> None:
-        """Add problems to the list, except those that it already has."""
+        """Add problems to the list, without those that are already in it."""
         for found in problems:
             if (found.code, found.message) not in {(p.code, p.message) for p in self.problems}:
                 self.problems.append(found)

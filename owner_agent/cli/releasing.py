@@ -118,15 +118,15 @@ class ReleaseCommand:
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 
     def extended(self, extended: ExtendedSite) -> Self:
-        """Write a new section into the site file if a person confirms; return the changed
-        command.
+        """Write a new section into the site file if a person confirms it; return the command with
+        it.
         """
         if not write_changes(extended, yes=self.yes, show=not self.json):
             raise typer.Exit
         return replace(self, site=extended.site)
 
     def approval(self) -> Approval | None:
-        """Return the approval of the current site, or None if nobody is asked to confirm."""
+        """Return the approval of the current site, or None if the command does not ask for one."""
         from owner_agent.release.approval import Approval
 
         return Approval.of(self.site) if self.asking else None
@@ -137,7 +137,9 @@ class ReleaseCommand:
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return the path for the report, or None (such as for --json without --publish)."""
+        """Return the path for the report, or None if no page is written (--json without
+        --publish).
+        """
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.leaves and self.report is None):
@@ -415,9 +417,10 @@ def new_epoch(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Recover from a loss without a backup: complete the ledger from the miner, and draw anew.
+    """Recover from a loss without a backup: complete the ledger from the miner, and start new
+    draws.
 
-    Every later release permanently adds its whole epsilon once more.
+    Each later release then adds its whole epsilon to the earlier loss, permanently.
     """
     from owner_agent.release.new_epoch import begin_new_epoch
     from owner_agent.report.releases import new_epoch_lines

@@ -58,8 +58,8 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
 
 
 def shared_json(sessions: Sequence[SessionRecord], tables: Sequence[ExactTable]) -> dict[str, Any]:
-    """Return the families with shared parameters, and the tables that they reveal, as
-    JSON values.
+    """Return the families with shared parameters and the tables that they reveal, as JSON
+    values.
     """
     families = [
         {
@@ -82,7 +82,7 @@ def peer_sections(
 ) -> Iterator[Section]:
     """Yield sections on releases to peers and on exactly disclosed tables.
 
-    `groupings` is the most tables that may be disclosed in a study.
+    `groupings` is the maximum number of tables that may be disclosed in a study.
     """
     families = {one.proposal.session: "; ".join(map(str, one.families)) for one in sessions}
     rows = []

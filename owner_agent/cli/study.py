@@ -138,7 +138,7 @@ def join(
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Return an invitation, and the site file with the miner added if it had no miner."""
+    """Return an invitation, and the site file with [miner] added if it lacked that section."""
     from owner_agent.release.joining import read_invitation
     from owner_agent.site.writing import ExtendedSite
 
@@ -162,7 +162,7 @@ def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | N
 
 
 def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
-    """Accept the invitation, unless the site has joined the study and `again` is false."""
+    """Accept the invitation. If the site has already joined, do so only if `again` is true."""
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
@@ -283,13 +283,13 @@ def _require_same(site: Site, current: AdoptedPlan) -> None:
             f"{short(here)}. Nothing was changed.",
             where="study_plan",
             remedy="If you approve the new plan, remove [study_plan] from the site file and join "
-            "again. Under the new plan, reports are drawn anew, and the loss adds to the "
+            "again. Under the new plan, records are randomized again, and the loss adds to the "
             "loss from earlier releases.",
         )
 
 
 def _keep(now: Joining, adopted: AdoptedPlan) -> Path:
-    """If the site can follow the plan, write the plan next to the site file and name it there."""
+    """Write the plan next to the site file and name it there, if the site can follow the plan."""
     from owner_agent.site.planning import planned
     from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.private_files import COMMON_MODE, save

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from pramana_core.plan import Block
 
 
 def site_with(design: Design, site: Site, path: Path) -> ExtendedSite:
-    """Return the site file with the channels of the chosen plan, not written yet.
+    """Return the site file with the channels of the chosen plan, not written to disk yet.
 
-    The channels state the required gamma, and weights that are exact multiples of 2^-32. Raises
-    OptionError if the chosen family has no plan.
+    The channels state the gamma that the plan was built for, and weights that are exact multiples
+    of 2^-32. Raises OptionError if the chosen family has no plan.
     """
-    needs, plan = design.problem.needs, design.plan
+    plan = design.plan
+    needs = replace(design.problem.needs, gamma=design.chosen.built_for)
     alone = {b.names[0]: b for b in plan.blocks if len(b.names) == 1}
     channels = {
         one.name: {

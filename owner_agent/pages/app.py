@@ -1,6 +1,6 @@
-"""The application of the pages and its access control, which sets a cookie for a single-use link.
+"""The application of the pages, and its access control by a single-use link that sets a cookie.
 
-Requests to another host name than the one served are rejected.
+A request must name the host that the pages are served at; others are rejected.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Door:
                 await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the answer for the link or for a request without access; otherwise None."""
+        """Return the answer to the single-use link or to a request without access; otherwise
+        None.
+        """
         headers, path = Headers(scope=scope), scope["path"]
         if path in _OPEN:
             return None

@@ -68,7 +68,7 @@ class Publications:
         return made
 
     def get(self, identity: str) -> Publication:
-        """Return the publication with an identity. Raises NotFound."""
+        """Return the publication with this id. Raises NotFound."""
         if identity not in self._all:
             raise NotFound("The publication does not exist.", where=identity)
         return self._all[identity]

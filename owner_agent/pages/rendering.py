@@ -21,8 +21,8 @@ PAGES = Pages("owner_agent.pages")
 
 @dataclass(frozen=True)
 class Agent:
-    """The state of the pages: the publications, and the site file, which each request
-    reads anew.
+    """The state of the pages: the publications, and the site file, which is read for each
+    request.
     """
 
     site: Path

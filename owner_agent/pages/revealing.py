@@ -141,6 +141,6 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
 
 
 def _bars(columns: Sequence[Row]) -> dict[str, Any]:
-    """Return the loss of each column, unbounded losses first, and the maximum of the scale."""
+    """Return the loss of each column, with unbounded losses first, and the maximum of the scale."""
     bars = sorted(columns, key=lambda row: -math.inf if row["epsilon"] is None else -row["epsilon"])
     return {"bars": bars, "scale": max((row["epsilon"] or 0.0 for row in bars), default=0.0) or 1.0}

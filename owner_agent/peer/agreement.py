@@ -81,8 +81,9 @@ def read_statements(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that all owners answered the same proposal and that they have all its variables. Raises
-    PeerDeviated.
+    """Check that all owners answered the same proposal and have all its variables.
+
+    Raises PeerDeviated.
     """
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
@@ -127,7 +128,7 @@ def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
 def agree_on_result(
     mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
 ) -> None:
-    """Check that all owners signed the result that this owner obtained. Raises PeerDeviated."""
+    """Check that all owners signed the result that this owner has computed. Raises PeerDeviated."""
     proposal = mine.proposal
     signed = read_statements(mine, everybody, ResultAgreement, statements)
     others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]

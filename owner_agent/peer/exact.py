@@ -1,9 +1,9 @@
 """The exact tables that shared parameters reveal, and the conditions for sharing.
 
 The sender of a randomized parent knows its own reports, so it can compute exact counts from the
-estimate. Therefore every cell must reach a minimum. Two tables that differ in one record reveal
-this record's value by subtraction. Therefore an owner shares one table per study, unless the
-custodian allows more (`groupings`).
+shared estimate. Therefore the count in every cell must reach a minimum. Two tables that differ in
+one record reveal this record's value by subtraction. Therefore an owner shares one table per study,
+unless the custodian allows more (`groupings`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from pramana_core.wire.parts import Pseudonyms
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """This owner's true columns and those received from peers, with rows in the order of `keys`."""
+    """This owner's true columns and those received from peers. Their rows are in the order of
+    `keys`.
+    """
 
     plan: Plan
     keys: Pseudonyms
@@ -47,12 +49,12 @@ class CountedColumns:
 
     @property
     def reports(self) -> ReportedCounts:
-        """The columns as reports whose counts are exact."""
+        """The columns in the form of reports, although their counts are exact."""
         return ReportedCounts(self.columns, self.plan.reported_sizes)
 
     @cached_property
     def partitions(self) -> dict[str, str]:
-        """For each column, a digest of how its values divide the records."""
+        """For each column, a digest of the division of the records by its values."""
         return {name: partition_digest(self.keys, codes) for name, codes in self.columns.items()}
 
 
@@ -76,7 +78,9 @@ def smallest_cell(columns: Sequence[Codes]) -> int:
 
 
 def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
-    """Return a digest of how a column's values divide the records, whatever its categories are."""
+    """Return a digest of the division of records by a column's values, whatever the categories
+    are.
+    """
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first)).astype("<u4")[inverse]
     running = hashlib.sha256(b"pramana/partition/1\x00")
@@ -129,7 +133,7 @@ def _refusal(holding: LocalRecords) -> OtherGroupings:
     return OtherGroupings(
         f"{owner} does not share these parameters, because they would disclose more than the "
         f"{most} that {owner} allows per study. Tables with other columns, groups, records or "
-        "values than before count anew. Two tables that differ in a few records reveal these "
+        "values than before count as new. Two tables that differ in a few records reveal these "
         "records.",
         where=owner,
         remedy="Learn from the same columns and records as before, all in one session. Or ask"
@@ -148,9 +152,9 @@ def tables_of(
 ) -> list[ExactTable]:
     """Return the tables that families reveal. Each family is given by the columns counted for it.
 
-    If the cells of the table of all columns reach the `floor` (0 for no minimum), the result is
-    this table alone, so no two tables can be subtracted. Otherwise there is a table for each set of
-    peers' columns.
+    If every cell of the joint table of all columns reaches the `floor` (0 for no minimum), only
+    this table is returned, so there are no two tables to subtract. Otherwise there is a table for
+    each set of peers' columns.
     """
     met = [(name, frozenset(f) - {*holding.names}) for f in families for name in f]
     sets = {theirs for name, theirs in met if name in holding.names}
@@ -186,8 +190,8 @@ def exact_tables(
 ) -> list[ExactTable]:
     """Return the tables that sharing some families would reveal, if sharing is allowed.
 
-    Whether the tables are new is checked before counting, so this refusal depends on no value.
-    Raises OtherGroupings, SmallCounts, StoreCorrupt.
+    Whether the tables are new is checked first without counts, so a refusal for this reason depends
+    on no value. Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """
     names = [counted.names(family.node, family.parents) for family in families]
     require_allowed(holding, tables_of(holding, proposal, counted, names, now, floor=0))
@@ -200,7 +204,8 @@ def exact_tables(
 
 
 def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
-    """Check each family with only this owner's variables in it, before anything is announced.
+    """Check, before anything is announced, the families with only this owner's variables.
+
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
     counted, known = counted_from(holding, []), _known(holding)

@@ -1,4 +1,4 @@
-"""A session as led by its initiator. All owners complete a step before any starts the next one.
+"""A session from the initiator's side. All owners complete a step before any starts the next step.
 
 Until all owners have agreed on a result, any failure ends the session at every owner with the same
 message.
@@ -43,7 +43,9 @@ from pramana_core.wire.services import problem_of
 
 @dataclass(frozen=True)
 class JointOutcome:
-    """The result of a session with its `loss`, and the owners that did not confirm the result."""
+    """The result of a session, its `loss`, and the owners that did not confirm that they wrote
+    it.
+    """
 
     session: str
     folder: Path
@@ -73,7 +75,7 @@ def run_session(
         except BaseException as error:
             # End the session now, as the others would otherwise wait for their deadlines.
             unforeseen = isinstance(error, Exception)
-            what = "met an unforeseen error" if unforeseen else "interrupted the session"
+            what = "had an unforeseen error" if unforeseen else "interrupted the session"
             led.end(SessionEnded(f"{name} {what}.", where=name))
             raise
     folder = participant.site.folder / participant.site.peer.results / session
@@ -83,7 +85,7 @@ def run_session(
 
 @dataclass(frozen=True)
 class _Coordinator:
-    """The initiator's view of a session: its own `participant`, and the `others`."""
+    """The initiator in a session: its own `participant`, and the `others`."""
 
     participant: Participant
     others: Sequence[Partner]
@@ -102,7 +104,7 @@ class _Coordinator:
         return self.participant.environment.patience
 
     def reach_agreement(self) -> Statements:
-        """Lead all owners to agree on one result; return their signed statements."""
+        """Lead all owners to agree on one result. Return their signed statements."""
         offers = self.each("offers", PROPOSE, self.proposal)
         announcements = self.each("announcements", OFFERS, Statements(all=offers))
         self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))

@@ -97,8 +97,8 @@ def _record(session: Session, now: datetime, **more: Any) -> None:
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Record a release before its first byte is sent. A release of the same bytes shares
-    its entry.
+    """Record a release before its first byte is sent. Releases of the same bytes share one
+    entry.
     """
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:

@@ -97,7 +97,7 @@ _STORE = (StoreCorrupt, KeyFileError)
 
 @dataclass(eq=False)
 class Participant:
-    """This owner, as other owners call it. Every request includes its authenticated caller.
+    """This owner, as called by other owners. Every request comes with its authenticated caller.
 
     `only` limits the sessions to those that match a file, `partners` returns another owner by name,
     and `accepts` is the custodian's prior consent. Other owners receive a shortened form of
@@ -127,7 +127,7 @@ class Participant:
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
-        """Take part only in a session that this owner starts, while the context is open."""
+        """Open a context in which this owner takes part only in a session that it starts."""
         before, self.leads = self.leads, proposal
         try:
             yield
@@ -135,13 +135,15 @@ class Participant:
             self.leads = before
 
     def within(self, ends: float) -> Self:  # noqa: ARG002
-        """Return this participant itself. Calls to one's own participant need no time limit."""
+        """Return this participant itself, because calls to one's own participant need no time
+        limit.
+        """
         return self
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None
     ) -> Answer:
-        """Do a step of a session that this owner leads, and return the answer."""
+        """Carry out a step of a session that this owner leads, and return the answer."""
         return self.answer(step, self.name, session, message)
 
     def answer(
@@ -151,7 +153,7 @@ class Participant:
         session: str,
         message: Request | None = None,
     ) -> Answer:
-        """Do a step for a caller. Raises NotFound, Forbidden, StateError, PramanaError."""
+        """Carry out a step for a caller. Raises NotFound, Forbidden, StateError, PramanaError."""
         method: Callable[..., Answer] = getattr(self, step.name)
         messages = () if message is None else (message,)
         if step.phase is None:
@@ -310,7 +312,7 @@ class Participant:
         return self.environment.now().timestamp()
 
     def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
-        """Return the session that a caller's request is about. Raises NotFound, Forbidden."""
+        """Return the session that a caller's request concerns. Raises NotFound, Forbidden."""
         mine = self.session
         if (
             mine is None
@@ -341,7 +343,7 @@ class Participant:
 
     @contextmanager
     def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
-        """Show errors in this owner's files in full to its custodian, and shortened to other
+        """Show errors in this owner's files in full to its custodian, but shortened to other
         owners.
         """
         kinds = only or (PramanaError,)
@@ -361,7 +363,9 @@ class Participant:
 
     @contextmanager
     def _ending(self, mine: Session) -> Iterator[None]:
-        """End the session at any error. Other owners see only the class of an unforeseen error."""
+        """End the session at any error. For an unforeseen error, other owners see only its
+        class.
+        """
         try:
             yield
         except PramanaError as error:
@@ -371,7 +375,7 @@ class Participant:
             # The message of an unforeseen error may quote a record.
             report_failure(f"Session {mine.proposal.session[:12]}", error)
             ended = SessionEnded(
-                f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
+                f"{self.name} had an unforeseen error ({type(error).__name__}).", where=self.name
             )
             self.give_up(mine, ended)
             raise ended from error
@@ -396,7 +400,9 @@ class Participant:
         return self.session, made
 
     def _ask_miner(self) -> None:
-        """Check that the ledger lists the miner's releases; note if the miner does not answer."""
+        """Check that the ledger lists the miner's releases. Store the reason if the miner does not
+        answer.
+        """
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
         self.miner_unreachable = None if why is None else f"The miner was not queried: {why}"

@@ -1,6 +1,4 @@
-"""Another owner, called over the network. All errors become `PramanaError` with the
-owner's name.
-"""
+"""Another owner, called over the network. All errors become `PramanaError` with its name."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class RemotePartner:
         return self._send(self._client.build_request("GET", path), limit, repeatable=True)
 
     def _send(self, request: httpx.Request, limit: int, *, repeatable: bool) -> bytes:
-        """Send a request until it arrives, or until the environment's count of attempts
-        is reached.
-        """
+        """Send a request until it arrives, but at most as often as the environment allows."""
         attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):
             try:
@@ -96,7 +92,7 @@ class RemotePartner:
         raise AssertionError("the loop above returns or raises")
 
     def _once(self, request: httpx.Request, limit: int, *, quick: bool) -> bytes:
-        """Send a request once. The time limit also applies to an answer that arrives slowly."""
+        """Send a request once. The time limit also covers an answer that arrives slowly."""
         now, patience = self._environment.now(), self._environment.patience
         seconds = patience.work
         if self.ends is not None:

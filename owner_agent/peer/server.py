@@ -93,10 +93,10 @@ async def _body(request: Request, seconds: float) -> bytes:
 
 
 class _PeerProtocol(H11Protocol):
-    """The HTTP protocol, with the caller's certificate in the TLS extension of ASGI."""
+    """HTTP with the caller's certificate in the TLS extension of ASGI."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Store the caller's certificate when a connection is open."""
+        """Store the caller's certificate when a connection opens."""
         super().connection_made(transport)
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         tls = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(der)]}

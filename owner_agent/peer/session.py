@@ -62,16 +62,14 @@ class Session:
 
     @property
     def holdings(self) -> Holdings:
-        """The variables of each owner. Owners are in the order of the participants."""
+        """The variables of each owner, with the owners in the order of the participants."""
         return {
             owner: tuple(o.variable.name for o in self.offers[owner].variables)
             for owner in self.proposal.participants
         }
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
-        """Return the plan of the blocks that a sender sends to a receiver, or None if it
-        sends none.
-        """
+        """Return the plan of the blocks from a sender to a receiver, or None without any block."""
         names = self.proposal.entitled(self.holdings, sender, receiver)
         drawn = self.drawn.get(sender)
         share = None if drawn is None else share_of(drawn, names)
@@ -130,7 +128,7 @@ class Session:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return an error of the same class as another owner's error, so the exit codes are equal."""
+    """Return another owner's error as the same class here, so that the exit codes are equal."""
     # If classes share a code, use their base class.
     every = reversed(list(error_classes()))
     kinds = {kind.code: kind for kind in every if kind.__init__ is PramanaError.__init__}

@@ -31,7 +31,7 @@ class StagedFiles:
     final: Path
 
     def publish(self) -> Path:
-        """Rename the files to their final name in one step; return the folder. May be repeated."""
+        """Rename the files to their final name in one step; return the folder. Safe to repeat."""
         if self.hidden.exists():
             self.hidden.rename(self.final)
             sync_directory(self.final.parent)

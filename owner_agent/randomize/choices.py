@@ -44,7 +44,10 @@ Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
 
 
 def spans_of(bounds: Sequence[int], words: Draws) -> Places:
-    """Return for each word how many `bounds` (ascending, at most 2^32) are at most the word."""
+    """Return, for each word, the count of `bounds` that are at most that word.
+
+    The bounds are ascending and at most 2^32.
+    """
     below = np.array([bound for bound in bounds if bound < RESOLUTION], dtype=np.uint32)
     return below.searchsorted(words, side="right")
 
@@ -104,8 +107,8 @@ class ChoiceSampler:
         return np.ascontiguousarray(made[:-1].T)
 
     def _line(self, true: Sequence[Codes]) -> Codes:
-        """Return all codes in one array, variable by variable; the dummy variable's codes
-        are last.
+        """Return all codes in one array, variable by variable, with those of the dummy variable
+        last.
         """
         codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):

@@ -1,8 +1,8 @@
 """Pseudonyms of records, and the draws of each record in each block.
 
-A draw is a function of the owner's key, the study, the block, the epoch, the record and the
+A draw is a function of the owner's key, the study, the block, the epoch, the record, and the
 record's true values in the block. Therefore the same true values are never randomized twice in
-different ways (Ma 5.2.2). Draws with different arguments are independent, so epsilons add.
+different ways (Ma 5.2.2). Draws with different arguments are independent, so their epsilons add.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _BATCH = 1 << 16
 def pseudonyms(
     secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = unwatched
 ) -> Pseudonyms:
-    """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
+    """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits per record.
 
-    Because the message contains the study, releases of two studies cannot be linked.
+    Because the message contains the study, releases in two studies cannot be linked.
     """
     ids: list[str] = normalized_ids(pa.array(record_ids, pa.large_string())).to_pylist()
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
@@ -72,13 +72,17 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 
 
 def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
-    """Return an epoch of 63 random bits, which differs from earlier epochs without listing them."""
+    """Return an epoch of 63 random bits, which differs from all earlier epochs without a list of
+    them.
+    """
     return int.from_bytes(random_bytes(8)) >> 1
 
 
 def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
-    """Return the identity of a block's draws. Two identities are equal if and only if every
-    record's draw is equal. The identity of an unrandomized block depends on the block alone.
+    """Return the identity of a block's draws.
+
+    Two identities are equal if and only if every record's draw is equal. The identity of an
+    unrandomized block depends on the block alone.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -97,7 +101,7 @@ class BlockKey:
     The uniform 32-bit words of a record are AES-256(block key, input), four per call; keys derived
     with a counter give further words. The input is the pseudonym with the record's true cell XORed
     into its last 64 bits, big-endian. In a block of more than 2^64 cells, the input is a MAC
-    (`_absorb`). AES is a pseudorandom function on distinct single blocks.
+    (`_absorb`) instead. AES is treated as a pseudorandom function on distinct single blocks.
     """
 
     def __init__(self, secrets: Secrets, study: str, block: Block, epoch: int = 0):
@@ -113,7 +117,7 @@ class BlockKey:
         self._mac = _Cipher(_key(secrets, b"pramana/draw-input/1\x00" + about))
 
     def words(self, keys: Pseudonyms, cells: Codes) -> UniformWords:
-        """Return the words of records from their pseudonyms and their cells (`true_cells`)."""
+        """Return the words of records, from their pseudonyms and their cells (`true_cells`)."""
         inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
         if cells.ndim > 1:
             _absorb(self._mac, inputs, cells)

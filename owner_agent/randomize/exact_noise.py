@@ -1,7 +1,7 @@
 """The noise of private trees: exact draws from a generator of random bits.
 
-Integer arithmetic makes each probability exactly equal to that of the distribution (Canonne, Kamath
-and Steinke, The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2).
+With integer arithmetic, each probability is exactly that of the stated distribution (Canonne,
+Kamath and Steinke, The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2).
 """
 
 from __future__ import annotations

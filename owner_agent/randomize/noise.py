@@ -36,7 +36,9 @@ class KeyedRandomness:
         return np.ldexp(self._units(math.prod(shape)).astype(np.float64), -_BITS).reshape(shape)
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent standard normal numbers in a shape, by inversion of 53-bit numbers."""
+        """Return independent standard normal numbers in the given shape, by inversion of 53-bit
+        numbers.
+        """
         shape = _shape(size)
         units = self._units(math.prod(shape))
         below = np.ldexp((units >> np.uint64(1)).astype(np.float64) + 0.5, -_BITS)
@@ -92,8 +94,9 @@ def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
 
 
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA-256 of parts by a secret key. Only the key's owner can check a
-    guess of them.
+    """Return HMAC-SHA-256 of some parts by a secret key.
+
+    Nobody without the key can test guesses of the parts.
     """
     running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:

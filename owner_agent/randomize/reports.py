@@ -37,7 +37,9 @@ class SortedReports:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of plan, pseudonyms and reports, however these are divided into parts."""
+        """SHA-256 of plan, pseudonyms and reports. It does not depend on the division into
+        parts.
+        """
         return records_digest(self.plan, self.keys, self.columns)
 
 
@@ -50,7 +52,9 @@ class Randomized(SortedReports):
 
 
 class Randomizer:
-    """A plan's keyed draws, prepared once for all records. A report depends on its record alone."""
+    """A plan's keyed draws, prepared once for all records. A report depends only on its own
+    record.
+    """
 
     def __init__(
         self,
@@ -114,7 +118,7 @@ def _drawing_part(
     key: BlockKey,
     coins_of: Callable[[str, Pseudonyms], Draws],
 ) -> _Drawing:
-    """Return a function that draws an owner's part of a study plan, with the shared coin."""
+    """Return a function that draws an owner's part of a study plan with the shared coin."""
     coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, set_sampler)
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:

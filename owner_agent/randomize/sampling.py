@@ -1,7 +1,7 @@
 """Drawing a report from a true code, by the channel's matrix or by an algorithm of the channel.
 
-Each word is uniform over 0 .. 2^32 - 1. Words select reports with exactly the probabilities of the
-matrix, without rounding.
+Each random word is uniform over 0 .. 2^32 - 1. The words select reports with exactly the
+probabilities of the matrix, without rounding.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def unit_sampler(channel: UnitTransition) -> UnitSampler:
 
 
 def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes:
-    """For each record, report how many boundaries in its row of P are at most its draw."""
+    """Return, for each record, the count of boundaries in its row of P that are at most its
+    draw.
+    """
     draws = words.word(0)
     reported = np.zeros(len(codes), dtype=code_dtype(boundaries.shape[1]))
     for column in boundaries.T[:-1]:
@@ -80,7 +82,7 @@ def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes
 
 
 def _by_searching(line: Codes, reports: int, codes: Codes, words: UniformWords) -> Codes:
-    """Report the same counts as `_by_comparing`, by searching an array of all rows' boundaries."""
+    """Return the same counts as `_by_comparing`, by searching one array of all rows' boundaries."""
     at = (codes.astype(np.uint64) << np.uint64(32)) + words.word(0)
     found = np.searchsorted(line, at, side="right") - codes.astype(np.int64) * reports
     return found.astype(code_dtype(reports))
@@ -141,7 +143,7 @@ def _(channel: RandomSymmetric) -> UnitSampler:
 
 @unit_sampler.register
 def _(channel: Grouped) -> UnitSampler:
-    """Sample by the channel of the true code's group. The report is in the same group."""
+    """Draw by the channel of the true code's group, so the report is in the same group."""
     group_of = np.empty(channel.shape[0], dtype=np.int64)
     place_of = np.empty(channel.shape[0], dtype=np.uint64)
     for index, group in enumerate(channel.groups):
@@ -195,7 +197,10 @@ def _(channel: UnitTransition, sizes: Sequence[int]) -> Sampler:
 
 
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """Return the cells for columns of codes, at most 2^64. The last variable varies fastest."""
+    """Return the cells of records given as columns of codes. The last variable varies fastest.
+
+    There may be at most 2^64 cells.
+    """
     dtype = code_dtype(math.prod(sizes))
     cells: Codes = columns[0].astype(dtype)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
@@ -219,7 +224,7 @@ def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
 
 @sampler.register
 def _(channel: Mixture, sizes: Sequence[int]) -> Sampler:
-    """Keep the record or draw each variable uniformly, depending on two words (FRAPP 5)."""
+    """Keep the record, or draw each variable uniformly, depending on two words (FRAPP 5)."""
     if channel.is_identity:
         return lambda true, words: list(true)  # noqa: ARG005 - needs no words
 
@@ -273,7 +278,7 @@ def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
-    """Draw a subset. It contains the true code with the channel's probability."""
+    """Draw a subset, which contains the true code with the channel's probability."""
     reports = channel.report_sizes(sizes) or ()
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
@@ -341,7 +346,9 @@ def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
 
 
 def _items(words: UniformWords, sizes: Sequence[int], units: int) -> list[Codes]:
-    """Return random sets of items per variable; each has an item with probability units / 2^32."""
+    """Return random sets of items for each variable, with probability units / 2^32 for each
+    item.
+    """
     sets: list[Codes] = []
     index = 0
     for size in sizes:

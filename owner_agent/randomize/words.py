@@ -1,4 +1,6 @@
-"""Uniform 32-bit words, as many per record as needed, and exactly uniform integers from them."""
+"""Uniform 32-bit words, as many for each record as needed, and exactly uniform integers from
+them.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ class UniformWords:
         return UniformWords(self._source, self._inputs, rows=rows, first=first, cached=self._cached)
 
     def deal(self, hands: int) -> tuple[UniformWords, ...]:
-        """Return `hands` disjoint sequences, each with every `hands`-th word of each record."""
+        """Return `hands` disjoint sequences. Each takes every `hands`-th word of each record."""
 
         def hand(place: int) -> UniformWords:
             def source(counter: int, inputs: Inputs) -> Draws:
@@ -82,15 +84,18 @@ class UniformWords:
 
 
 def words_below(n: int) -> int:
-    """Return how many words one attempt at an integer below `n` uses: one up to 2^32, else two."""
+    """Return the number of words per attempt to draw an integer below `n`.
+
+    It is one if n <= 2^32, else two.
+    """
     return 1 if n <= RESOLUTION else 2
 
 
 def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes:
     """Return an exactly uniform integer (uint64) below `n` for each record, by rejection.
 
-    The first attempt uses word `index` (above 2^32 also the next word); each further attempt starts
-    `stride` words later. n is at most 2^63.
+    The first attempt uses word `index`, and the next word if n is above 2^32. Each further attempt
+    starts `stride` words later. n is at most 2^63.
     """
     attempt = words_below(n)
     value = words.word(index).astype(np.uint64)
@@ -111,5 +116,5 @@ def uniform_columns(words: UniformWords, sizes: Sequence[int]) -> list[Codes]:
 
 
 def below(draws: Draws, units: int) -> npt.NDArray[np.bool_]:
-    """Return a mask that is true for words below `units`, so with probability `units` / 2^32."""
+    """Return a mask of the words below `units`, which is true with probability `units` / 2^32."""
     return draws.astype(np.uint64) < np.uint64(units)

@@ -1,4 +1,4 @@
-"""A custodian's approval. A digest limits the approval to the release that the custodian saw."""
+"""A custodian's approval, limited by a digest to the release that the custodian saw."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 @dataclass(frozen=True)
 class Approval:
-    """The approval of a release, by SHA-256 of site file, table, categories, plan and history."""
+    """The approval of a release, by the SHA-256 of site file, table, categories, plan and
+    history.
+    """
 
     digest: str
 

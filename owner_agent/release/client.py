@@ -181,7 +181,9 @@ class Calls:
 
 
 def _why(error: BaseException) -> str:
-    """Return why a request failed: OpenSSL's reason for a rejected certificate, or the class."""
+    """Return why a request failed: OpenSSL's reason for rejecting a certificate, or the error's
+    class.
+    """
     cause: BaseException | None = error
     while cause is not None and not hasattr(cause, "verify_message"):
         cause = cause.__cause__ or cause.__context__
@@ -189,7 +191,9 @@ def _why(error: BaseException) -> str:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return the wait in seconds that an answer requests, up to a limit, or None if it does not."""
+    """Return the wait in seconds that an answer requests, up to a limit, or None if it requests
+    none.
+    """
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)
@@ -238,11 +242,13 @@ class Miner(Calls):
         return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
-        """Announce a release, unless its manifest was announced before; return the miner's copy."""
+        """Announce a release, unless this was done before. Return the miner's copy of the
+        announcement.
+        """
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
-        """Return a study."""
+        """Return the miner's message about a study."""
         return self.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
@@ -263,8 +269,8 @@ class Miner(Calls):
             params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
-        """Return a study's privacy loss before and after a planned release, without
-        announcing it.
+        """Return a study's privacy loss before and after a release that is planned, not
+        announced.
         """
         return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 

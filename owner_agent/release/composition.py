@@ -1,7 +1,7 @@
 """The joint privacy loss of a column's draws, and the releases that conflict with earlier ones.
 
-Epsilons add. A column released masked or in a tree may not be released in any other form, because
-no bound is known for the joint loss.
+Epsilons add. A column that was released masked or in a tree may not be released in any other form,
+because no bound is known for the joint loss.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def planned_draws(
 
 
 def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> tuple[Draw, ...]:
-    """Return draws whose `same_as` also lists the columns of equal values in `one_secret`."""
+    """Return draws whose `same_as` also contains what `one_secret` lists for the column."""
     return tuple(
         replace(draw, same_as=tuple(sorted({*draw.same_as, *one_secret.get(draw.column, ())})))
         for draw in draws
@@ -56,9 +56,9 @@ def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> 
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
     """Return the total epsilon of each column: the sum over all distinct draws of its values.
 
-    Columns with the same values share a total. It is infinite for unrandomized columns and for
-    forms without a bound (see `Unbounded`). The draws `beside` add no loss, but help to identify
-    columns with the same values.
+    Columns with the same values share one total. It is infinite for unrandomized columns and for
+    forms without a bound (see `Unbounded`). The draws in `beside` add no loss, but show which
+    columns have the same values.
     """
     counted, all_draws = list(draws), [*draws, *beside]
     secret = secret_of_column(all_draws)
@@ -86,7 +86,7 @@ class Unbounded:
 
     @classmethod
     def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
-        """Return the unbounded columns of `draws`; draws `beside` only help to find equal
+        """Return the unbounded columns of `draws`. The draws in `beside` only show equal
         columns.
         """
         counted = list(draws)
@@ -108,8 +108,9 @@ class Unbounded:
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return, for each released column that has the same values as other columns, the names of
-    those other columns."""
+    """Return the released columns that have the same values as other columns, each with the
+    others.
+    """
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:
@@ -153,7 +154,7 @@ def left_draws(entries: Iterable[Entry]) -> list[Draw]:
 
 
 def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
-    """Return for every column the set of columns with the same values, including the column."""
+    """Return, for every column, the set of columns with the same values, including the column."""
     groups: list[tuple[frozenset[str], frozenset[str]]] = []
     for draw in draws:
         columns = frozenset({draw.column, *draw.same_as})
@@ -169,7 +170,7 @@ def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
 
 
 def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
-    """Check that no draw releases a column in a second, different way. Raises PlanConflict."""
+    """Check that no draw releases a column again in a different way. Raises PlanConflict."""
     entries = tuple(entries)
     conflicts = conflicting(draws, entries)
     if not conflicts:

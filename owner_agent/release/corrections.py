@@ -1,6 +1,6 @@
-"""Records that were reported before and whose values may have changed since.
+"""Records that were reported before and whose values may have changed since then.
 
-A record keeps its first report, since a second report would prove that its value changed.
+A record keeps its first report, because a second report would prove that its value changed.
 Alternatively, the custodian begins a new epoch (see `new_epoch`).
 """
 
@@ -62,8 +62,9 @@ class ReleaseHistory:
         return None if last is None or last.content not in self.memory.releases else last
 
     def require_remembered(self, identities: Mapping[str, str]) -> None:
-        """Check that the memory has the reports of all releases by these draws. Raises
-        StoreCorrupt.
+        """Check that the memory has the reports of all releases that used these draws.
+
+        Raises StoreCorrupt.
         """
         draws = set(identities.values())
         names = [
@@ -86,7 +87,9 @@ class ReleaseHistory:
 
 @dataclass(frozen=True)
 class Correction:
-    """A block's records that were `reported` before, and those whose value is now `differing`."""
+    """A block's records that were `reported` before, and those with a changed value
+    (`differing`).
+    """
 
     block: str
     reported: int
@@ -94,15 +97,15 @@ class Correction:
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
-"""Share and count of the last release's records from which an exchange is large."""
+"""An exchange is large from this share and this count of the last release's records on."""
 
 GROWN_SHARE = 0.5
-"""Share of the last release's records from which new records are many."""
+"""From this share of the last release's records on, new records are many."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Lower bounds on the numbers of records removed (`gone`) and added (`new`) since a release."""
+    """Lower bounds on the counts of records removed (`gone`) and added (`new`) since a release."""
 
     earlier: int
     gone: int
@@ -125,7 +128,7 @@ class Exchange:
         )
 
     def require_small(self, option: str) -> None:
-        """Reject a large exchange of records. `option` is the command's option that accepts one.
+        """Reject a large exchange of records. `option` names the command's option that permits it.
 
         Raises RecordsExchanged.
         """
@@ -151,12 +154,14 @@ class CorrectedRelease:
 
     @property
     def kept(self) -> int:
-        """The count of records that keep an outdated report, in the block with the most."""
+        """The count of records that keep an outdated report, in the block with the most such
+        records.
+        """
         return max((c.differing for c in self.corrections), default=0)
 
     @property
     def reports(self) -> dict[str, dict[str, Column]]:
-        """The reported codes by variable, grouped by the identity of their block's draw."""
+        """The reported codes by variable, grouped by the identity of the block's draw."""
         made = self.randomized
         return {
             self.identities[block.name]: {name: made.columns[name] for name in block.names}

@@ -52,7 +52,7 @@ class Delivery:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Extend an Unreachable error by the progress, and the command that resumes the release."""
+        """Add to an Unreachable error the progress, and the command that resumes the release."""
         try:
             yield
         except Unreachable as error:
@@ -81,7 +81,7 @@ class Delivery:
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the study's plan has no column of a section.
+        """Check that a release by [mask] or [share_model] has no column of the study's plan.
 
         Raises the errors of `require_agreed`.
         """
@@ -90,7 +90,7 @@ class Delivery:
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def announce(self, groups: Mapping[str, Any] | None) -> Release:
-        """Announce the release, with stated groups of categories, and return the miner's copy.
+        """Announce the release, with the stated groups of categories, and return the miner's copy.
 
         Raises Conflict, HistoryLost.
         """

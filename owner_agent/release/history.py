@@ -76,8 +76,8 @@ def _require_reported(study: str, reported: frozenset[str], entries: Sequence[En
 
 
 def unknown_to(entries: Iterable[Entry], releases: Iterable[Release]) -> tuple[Release, ...]:
-    """Return those `releases` at a miner that the ledger's `entries`, by digest, do not list as
-    sent.
+    """Return those `releases` at a miner that are not listed as sent in the ledger's `entries`, by
+    digest.
     """
     left = {entry.digest for entry in entries if entry.left}
     return tuple(release for release in releases if release.digest not in left)
@@ -110,8 +110,9 @@ def brief_miner(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Return why the miner could not confirm that the ledger is complete, or None if it did. Raises
-    HistoryLost if the ledger lacks a release.
+    """Return why the miner could not confirm that the ledger is complete, or None if it did.
+
+    Raises HistoryLost if the ledger lacks a release.
     """
     if site.file.miner is None:
         return None

@@ -40,7 +40,7 @@ FILE = "file:"
 
 
 class Form(Enum):
-    """The forms in which a column can be released."""
+    """The form in which a column was released."""
 
     OPEN = "open"
     RANDOMIZED = "randomized"
@@ -84,8 +84,8 @@ class Draw:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """A key that is equal for two draws if and only if every record has the same draw
-        in both.
+        """A key that is equal for two draws if and only if every record has the same draw in
+        both.
         """
         return self.draw_id, self.population
 
@@ -95,8 +95,8 @@ class Entry:
     """A release's entry in the ledger.
 
     `content` identifies what is released, however it is divided into parts. `plan_digest`
-    identifies the description for the miner. `sketch` is a sample of pseudonyms, `beginning` the
-    epoch, and `session` what peers received.
+    identifies the description that the miner has. `sketch` is a sample of pseudonyms, `beginning`
+    is the epoch, and `session` is what peers received.
     """
 
     __pydantic_config__ = ConfigDict(
@@ -153,10 +153,10 @@ def _find(ledger: sqlite3.Connection, key: tuple[str, str, str]) -> Entry | None
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger in a state directory. Each call of a method is one durable transaction.
+    """The ledger in a state directory. Each method is one durable transaction.
 
     Methods raise HistoryLost if the file is missing while other files of the agent exist,
-    StoreCorrupt, and, before anything is written, StorageFull.
+    StoreCorrupt, and StorageFull, the latter before anything is written.
     """
 
     state: Path
@@ -214,9 +214,7 @@ class Ledger:
         release_id: str | None = None,
         session: str = "",
     ) -> None:
-        """Change an entry's state and, if given, its identity at the miner and its shared
-        content.
-        """
+        """Change an entry's state and, if given, its id at the miner and its shared content."""
 
         def marked(ledger: sqlite3.Connection) -> Entry:
             known = _find(ledger, entry.key) or entry

@@ -54,7 +54,7 @@ class MemoryRange:
         return key_array(self.table.column(KEY_COLUMN))
 
     def reported(self, draw: str, name: str, keys: Pseudonyms) -> tuple[Mask, Codes]:
-        """Find N records' earlier reports of a variable by a draw.
+        """Find the earlier reports of N records for a variable under a draw.
 
         Return a mask of the records that have a report, and the codes of these reports.
         """
@@ -104,9 +104,7 @@ def _taken(table: pa.Table, field: pa.Field, places: pa.Array) -> pa.Array:
 
 
 class Memory:
-    """A study's earlier reports, by the digests of its `releases` and the identities of its
-    `draws`.
-    """
+    """A study's earlier reports, with the digests of its `releases` and the ids of its `draws`."""
 
     def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
         """Open a file that `write` created. Raises StoreCorrupt."""
@@ -140,8 +138,8 @@ class Memory:
             yield current.combine_chunks()
 
     def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
-        """Yield each range with reports, and the slice of N ascending pseudonyms that the range
-        covers.
+        """Yield each range with reports, and the slice of N ascending pseudonyms that is within
+        it.
         """
         nothing = pa.schema(self._fields).empty_table()
         ranges, start = self.ranges(), 0

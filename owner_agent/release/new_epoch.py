@@ -1,7 +1,7 @@
-"""Starting a new epoch, after the records of releases were lost or to randomize everything again.
+"""Starting a new epoch, after records of releases were lost or to randomize everything again.
 
-Earlier releases that are still known are entered into the ledger. Their loss adds to the loss
-from later releases.
+Earlier releases that are still known are entered into the ledger. Their loss adds to the loss from
+later releases.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """A new epoch: the missing releases now `counted`, and the resulting `losses` of the columns.
+    """A new epoch: the missing releases that now count (`counted`), and the columns' total
+    `losses`.
 
-    `uncounted` lists outbox folders whose loss is unknown. `asked` is true if the miner replied.
+    `uncounted` lists folders of the outbox with an unknown loss. `asked` is true if the miner
+    replied.
     """
 
     counted: tuple[Entry, ...]
@@ -66,14 +68,14 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
         if not (lost or counted or anyway):
             raise OptionError(
                 "The ledger already lists all releases in the outbox and at the miner. In a new "
-                "epoch, each column that is published again would be randomized anew, which "
+                "epoch, each column that is published again would be randomized again, which "
                 "permanently adds the column's whole epsilon.",
                 where="yes",
                 remedy="Confirm with --yes to begin a new epoch regardless.",
             )
         missing = unknown_in_outbox(state, [*known, *counted])
         ledger.begin_anew(random_epoch(environment.random_bytes), counted, now)
-        # The new epoch draws everything anew, so the memory and the outbox are no longer read.
+        # The new epoch randomizes everything again, so memory and outbox are no longer read.
         archive_outbox_and_memory(state, now)
         KeyStore(state).know_draw()
         return NewEpoch(counted, spent(ledger.entries()), missing, found is not None)

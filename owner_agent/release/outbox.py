@@ -40,7 +40,7 @@ class StoredRelease:
     manifest: ReleaseCreate
 
     def mark_leaving(self) -> None:
-        """Record durably that sending may begin. The ledger must list the release already."""
+        """Record durably that sending may begin. The ledger must already list the release."""
         (self.folder / UNSENT).unlink(missing_ok=True)
         sync_directory(self.folder)
 
@@ -56,7 +56,7 @@ class StoredRelease:
 
 @dataclass(frozen=True, eq=False)
 class Outgoing:
-    """The content of a release of any kind, as it will be sent, with records sorted by pseudonym.
+    """A release of any kind as it will be sent, with its records sorted by pseudonym.
 
     `draws` and `keyed_draws` are opaque identities of each block's draws (see `ReleaseCreate`).
     """
@@ -71,7 +71,7 @@ class Outgoing:
 
     @classmethod
     def of(cls, randomized: SortedReports, **more: Any) -> Outgoing:
-        """Return randomized records as an outgoing release; `more` sets further fields."""
+        """Return randomized records as an outgoing release. `more` gives its further fields."""
         message = PlanMessage.from_plan(randomized.plan)
         return cls(RANDOMIZED, message, randomized.keys, randomized.columns, **more)
 
@@ -82,10 +82,10 @@ class Outgoing:
 
 
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
-    """Write a release into the outbox in parts of at most `per_part` records, unless it is there.
+    """Write a release into the outbox, in parts of at most `per_part` records, unless it is there.
 
-    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt, and stores nothing after an
-    error.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt. After an error, nothing is
+    stored.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -179,7 +179,7 @@ def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
 
 def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
-        # Inside the loop, for a release without records has neither parts nor a schema.
+        # Inside the loop, because a release without records has neither parts nor a schema.
         schema = KINDS[records.kind].schema_of(records.content)
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)

@@ -1,6 +1,6 @@
 """A test of whether two releases are about the same records, by a sample of pseudonyms.
 
-People with new record ids count as other records, because their draws are new and the losses add.
+People with new record ids count as other records: their draws are new, so the losses add.
 """
 
 from __future__ import annotations

@@ -25,12 +25,12 @@ from pramana_core.wire.release_kinds import ReleaseKindName
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRelease(ABC):
-    """A release before it is sent: `identity` of the content, the ledger's `draws`, count of
-    `records`.
+    """A release before it is sent: the content's `identity`, the ledger's `draws`, and `records`.
 
-    `keys` are ascending pseudonyms, `dropped` counts omitted records, and `beginning` is the epoch.
-    `groups` are the groups of categories that the site file states, by variable. `stale` counts the
-    records that keep the report of a corrected value, in the block with the most.
+    `records` is their count and `dropped` that of omitted records. `keys` are ascending pseudonyms,
+    and `beginning` is the epoch. `groups` are the groups of categories that the site file states,
+    by variable. `stale` counts the records that keep the report of a corrected value, in the block
+    with the most such records.
     """
 
     kind: ClassVar[ReleaseKindName]
@@ -72,9 +72,9 @@ class PreparedRelease(ABC):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The records exchanged since the last release.
+        """The records exchanged since the last release, if the exchange needs a separate approval.
 
-        It is None if the exchange needs no separate approval.
+        Otherwise None.
         """
         return None
 
@@ -89,7 +89,9 @@ class PreparedRelease(ABC):
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
     ) -> Entry:
-        """Return a ledger entry in the state "prepared"; `to` is the miner or file, and study."""
+        """Return a ledger entry in the state "prepared". `to` is the miner or the file, and the
+        study.
+        """
         return Entry(
             miner=to[0],
             study=to[1],

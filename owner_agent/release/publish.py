@@ -1,8 +1,8 @@
 """Publishing the records of an owner's table at the miner, in thirteen steps.
 
-`draw_table` does 1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort. `PreparedRecords.of` does 6
-overlay earlier reports and 7 compute the loss. `publish` does 8 show, 9 approve, 10 outbox, 11
-ledger, 12 announce, and 13 send and seal. Each step may be repeated after a crash.
+1 read, 2 encode, 3 compute pseudonyms, 4 draw, 5 sort (`draw_table`); 6 insert earlier reports, 7
+compute the loss (`PreparedRecords.of`); 8 show, 9 obtain approval, 10 store in the outbox, 11 enter
+into the ledger, 12 announce, 13 send and seal (`publish`). Each step may be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -68,8 +68,10 @@ Made = TypeVar("Made", bound=PreparedRelease)
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table's reports sorted by pseudonym. `one_secret` maps a column to the other columns that
-    determine its values, or whose values it determines.
+    """A table's reports sorted by pseudonym.
+
+    `one_secret` maps a column to the other columns that determine its values, or that it
+    determines.
     """
 
     reports: SortedReports
@@ -86,6 +88,7 @@ def draw_table(
     rows: int = CHUNK_ROWS,
 ) -> DrawnTable:
     """Read a site's table once, `rows` at a time, and return its sorted reports (steps 1 to 5).
+
     Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
     encoder, missing = TableEncoder(site, plan), FoundRows()
@@ -141,7 +144,7 @@ def _id_problems(
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRecords(PreparedRelease):
-    """A randomized table before it is sent; `linkage` is the fingerprint of the linkage secret."""
+    """A randomized table before it is sent. `linkage` is the fingerprint of the linkage secret."""
 
     kind = RANDOMIZED
 
@@ -160,7 +163,9 @@ class PreparedRecords(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table, repeating earlier reports of records. Raises HistoryLost."""
+        """Randomize a site's table. Records reported before keep their reports. Raises
+        HistoryLost.
+        """
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -171,9 +176,9 @@ class PreparedRecords(PreparedRelease):
             secrets = store.load() if entries else store.load_or_passing(passing)
         past = ReleaseHistory.of(site.state, entries, study)
         table = draw_table(site, study, plan, secrets, past.beginning, watch)
-        # 6: overlay earlier reports.
+        # 6: insert earlier reports.
         corrected = overlay_reported(table.reports, past.identities(plan.plan, secrets), past)
-        # 7: cost.
+        # 7: compute the loss.
         keys = corrected.randomized.keys
         among = partial(population_of, keys, entries=entries)
         draws = planned_draws(plan.plan.blocks, plan.columns, corrected.identities, among)
@@ -209,9 +214,9 @@ class PreparedRecords(PreparedRelease):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """The records exchanged since the last release.
+        """The records exchanged since the last release, if the exchange needs a separate approval.
 
-        It is None if the exchange needs no separate approval.
+        Otherwise None.
         """
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
@@ -228,9 +233,9 @@ class PreparedRecords(PreparedRelease):
 def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> tuple[list[str], list[str]]:
     """Return two lists with an opaque identity per block, by which the miner recognizes draws.
 
-    If two releases share an identity of the first list, every record's draw is the same, and the
-    second release adds no loss. An identity of the second list depends only on key, block and
-    epoch, and serves to compare records.
+    If two releases have an identity of the first list in common, every record's draw is the same,
+    and the second release adds no loss. An identity of the second list depends only on key, block
+    and epoch, and serves to compare records.
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
@@ -246,11 +251,11 @@ def _digest(about: bytes, *parts: str) -> str:
 
 @dataclass(frozen=True)
 class PublishOutcome:
-    """A sealed release; `already` if nothing had to be sent. Some fields are from
-    `PreparedRelease`.
+    """A sealed release. `already` is true if nothing had to be sent.
 
-    `consistency` and `repeated` are the miner's checks. `asked` is true if the miner replied.
-    `file` is the name of the file if the release was written to one.
+    Some fields are from `PreparedRelease`. `consistency` and `repeated` are the miner's checks.
+    `asked` is true if the miner replied. `file` is the name of the file if the release was written
+    to one.
     """
 
     kind: str
@@ -288,7 +293,7 @@ def publish(
     show: Callable[[Made], PublishOptions | None] = lambda _now: None,
     approval: Approval | None = None,
 ) -> PublishOutcome:
-    """Publish a site's release of a kind, or continue an interrupted publication.
+    """Publish a site's release of some kind, or continue an interrupted publication.
 
     `show` presents the release before it is in the outbox, and may return other options. `approval`
     is the approval of an earlier view of the release. Raises InputError, ChangedSinceShown,
@@ -366,7 +371,7 @@ def release_to_file(
 ) -> PublishOutcome:
     """Release into a new file instead of to a miner. The ledger records the file's digest first.
 
-    A file with the same content is not rewritten. Each path has a separate entry in the ledger.
+    A file with the same content is not written again. Each path has a separate entry in the ledger.
     Arguments and errors are as in `publish`.
     """
     with publishing_alone(site.state):

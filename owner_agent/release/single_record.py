@@ -52,8 +52,7 @@ def permanent_report(
     file: Path,
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> SingleReport:
-    """Return the report in a private file. If the file does not exist, draw and store a report
-    first.
+    """Return the report in a private file. If there is no file, draw and store the report first.
 
     Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """

@@ -52,7 +52,9 @@ class ScratchReports:
 
 
 class SortedRuns:
-    """Runs of reports, each sorted by pseudonym. For an invalid table, runs of pseudonyms only."""
+    """Runs of reports, each sorted by pseudonym. For an invalid table, the runs have only
+    pseudonyms.
+    """
 
     def __init__(self, folder: Path, plan: Plan):
         """Start without any run. Runs that are added will be stored in `folder`."""

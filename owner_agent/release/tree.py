@@ -80,7 +80,7 @@ class TreePlan:
     """A table of n records, sorted by id, and the options for growing its tree.
 
     `attributes` are clipped to their declared ranges. `depth` applies to a private tree. `public`
-    lists columns that other releases contain. `identity` identifies table and options.
+    lists columns that other releases contain. `identity` identifies the table and the options.
     """
 
     columns: TreeColumns
@@ -96,7 +96,7 @@ class TreePlan:
     def of(cls, site: Site, draw_key: bytes) -> Self:
         """Read a site's table.
 
-        Raises the errors of `read_tree_columns`, and InputError for bad ranges.
+        Raises the errors of `read_tree_columns`, and InputError for invalid ranges.
         """
         section, columns = site.share_model, read_tree_columns(site)
         schema, attributes, classes = schema_of(
@@ -130,7 +130,7 @@ class TreePlan:
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """The ledger's draw of each column. The tree also reveals columns without a split."""
+        """The ledger's draw of each column, because a tree also reveals columns without a split."""
         epsilon = float("inf") if self.private is None else self.private.epsilon
         forms = Form.TREE, Form.OPEN_TREE
         return tuple(

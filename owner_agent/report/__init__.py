@@ -1,4 +1,4 @@
-"""Reports, before a release, on what a plan, a masked table or a tree would reveal.
+"""Reports before a release, on what a plan, a masked table or a tree would reveal.
 
 `owner_agent.release` prepares and records the releases.
 """

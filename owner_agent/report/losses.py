@@ -1,4 +1,4 @@
-"""The privacy loss of each column from earlier releases, without and with one more release."""
+"""The privacy loss of each column from earlier releases, and with one more release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pramana_core.report.report import Column, Row, Section, Table
 
 
 def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
-    """Return a column's loss as text: its epsilon or, without a bound, its forms of release."""
+    """Return a column's loss as text: its epsilon or, without a bound, the forms of its
+    releases.
+    """
     return f"no bound ({', '.join(forms)})" if forms else bound(epsilon)
 
 
@@ -71,7 +73,9 @@ def _added(row: Row) -> str:
 
 
 def losses_by(now: PreparedRelease) -> Losses | None:
-    """Return the losses from a release, or None without earlier releases and equal columns."""
+    """Return the losses with a release; None if there are neither earlier releases nor equal
+    columns.
+    """
     left = [entry for entry in now.entries if entry.left]
     shown = left or any(draw.same_as for draw in now.draws)
     return compare(now.draws, left) if shown else None
@@ -97,7 +101,10 @@ def refusals(losses: Losses | None) -> Iterator[str]:
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry]) -> Losses:
-    """Return the losses of columns from earlier releases, and with the draws of a new release."""
+    """Return each column's loss from earlier releases, before and after a new release.
+
+    `draws` are the draws of the new release.
+    """
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     ends = [
         (losses(left, beside=draws), Unbounded.of(left, beside=draws)),

@@ -139,7 +139,9 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
 
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
-    """Yield cautions that no measure expresses: losses, omitted records, and nearly true values."""
+    """Yield cautions that no measure expresses, on losses, omitted records, and nearly true
+    values.
+    """
     yield from now.masked.warnings
     advice = now.chosen.recommendation
     if advice is not None:
@@ -189,7 +191,7 @@ def _pictures(now: PreparedMask) -> Iterator[Section]:
 
 
 def _rows(measures: Measures, group: str) -> list[Row]:
-    """Return the measures of a group, those that raise an alarm first."""
+    """Return the measures of a group, starting with those that raise an alarm."""
     found = [asdict(row) for row in measures if row.group == group]
     return sorted(found, key=lambda row: not row["alarm"])
 
@@ -215,7 +217,9 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, and at least `FIRST`."""
+    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, but at least
+    `FIRST`.
+    """
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []

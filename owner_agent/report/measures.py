@@ -1,4 +1,4 @@
-"""What a plan's variables and blocks reveal, and how accurate estimates are, as JSON rows."""
+"""How much a plan's variables and blocks reveal, and how accurate estimates are, as JSON rows."""
 
 from __future__ import annotations
 
@@ -55,14 +55,16 @@ def holds_sensitive(plan: PlannedSite, block: Block) -> bool:
 
 
 def together(plan: PlannedSite) -> Amplification:
-    """Return the privacy bound for all sensitive variables together. Raises LimitExceeded."""
+    """Return the joint privacy bound for all sensitive variables. Raises LimitExceeded."""
     return Amplification.together([b for b in plan.plan.blocks if holds_sensitive(plan, b)])
 
 
 def variable_row(
     plan: PlannedSite, block: Block, name: str, records: int, limits: Measures
 ) -> Measures:
-    """Return a variable's disclosure and accuracy as a row; `limits` are its block's bounds."""
+    """Return a variable's disclosure and accuracy as a row. `limits` are the bounds of its
+    block.
+    """
     reasons: dict[str, str] = {}
     channel: Transition | None = block.channel
     if len(block.names) > 1:
@@ -84,7 +86,7 @@ def variable_row(
 
 
 def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -> Measures:
-    """Return the disclosure and accuracy of a block's variables together.
+    """Return the joint disclosure and accuracy of a block's variables.
 
     `limits` are the bounds of the block.
     """

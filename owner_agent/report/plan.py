@@ -163,7 +163,9 @@ def _summary(
     notes = (
         []
         if central is None
-        else [_CENTRAL if central.epsilon is not None else central.description]
+        else [
+            _CENTRAL if central.epsilon is not None else f"This page states {central.description}"
+        ]
     )
     return Section(facts=facts, sentences=sentences, notes=notes)
 

@@ -36,7 +36,7 @@ Change = tuple[Amplification | None, Amplification | None]
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """A study's privacy loss before and after a release of `owner`, stated by the miner.
+    """A study's privacy loss before and after a release by `owner`, as stated by the miner.
 
     The release follows the study's plan or the owner's own plan.
     """
@@ -56,7 +56,9 @@ class StudyForecast:
 
     @property
     def fact(self) -> Fact:
-        """How far all reports can raise a 5 % belief if each column determines the others."""
+        """The belief to which all reports can raise a 5 % belief if each column determines the
+        others.
+        """
         ends = (self.forecast.before.record, self.forecast.after.record)
         before, after = (_extremes(one)[1] for one in ends)
         caption = f"upper limit to which it can grow by all reports of the study ({self.owners})"
@@ -106,22 +108,25 @@ class StudyForecast:
 
     def _budget(self) -> Iterator[str]:
         now, then = self.forecast.before.budget, self.forecast.after.budget
-        if now.max_epsilon_record is not None and then.left_for_record is not None:
-            fits = self.forecast.refused is None
-            later = f", and {rounded_down(then.left_for_record)} after this release" if fits else ""
+        left, after = now.left_for_record or 0.0, then.left_for_record or 0.0
+        fits = self.forecast.refused is None
+        later = f", and {rounded_down(after)} after this release" if fits else ""
+        if now.max_epsilon_record is not None:
             limit = rounded_down(now.max_epsilon_record)
             yield (
-                f"The study's budget for a record is epsilon {limit}:"
-                f" {rounded_down(now.left_for_record or 0.0)} of it remains{later}."
+                f"The study's budget for a record is epsilon {limit}: {rounded_down(left)} of it"
+                f" remains{later}."
             )
         if now.max_central_epsilon is not None:
             yield (
-                f"The study also limits the central epsilon to {now.max_central_epsilon:.4g}, "
-                f"at delta {now.central_delta:g} among at least {now.central_records or 0:,} "
-                "records."
+                f"The study limits the central epsilon to {rounded_down(now.max_central_epsilon)},"
+                f" at delta {now.central_delta:g} among at least {now.central_records or 0:,}"
+                f" records. Every plan of epsilon {rounded_down(left)} fits{later}, and any plan"
+                " that keeps the limit together with all others."
             )
         if now.max_epsilon_column is not None:
-            yield f"The study's budget for each column is epsilon {now.max_epsilon_column:.4g}."
+            limit = rounded_down(now.max_epsilon_column)
+            yield f"The study's budget for each column is epsilon {limit}."
 
 
 _NOTE = (
@@ -158,7 +163,7 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Return the miner's forecast for the study, or the reason for its absence. Sends no record.
+    """Return the miner's forecast for the study, or why it is unavailable. Sends no record.
 
     Return None if the site file names no miner.
     """
@@ -193,9 +198,9 @@ def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
 
 @dataclass(frozen=True)
 class PeopleStatement:
-    """Whether a study's owners have the same people.
+    """What the miner states on whether a study's owners have the same people.
 
-    With `refused`, the miner would reject a release, because the linkage secret differs.
+    If `refused`, the miner would reject a release because the linkage secret differs.
     """
 
     study: str
@@ -210,10 +215,9 @@ class PeopleStatement:
 
 
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
-    """Return the miner's statement on people and linkage secret, the reason for its absence, or
-    None.
+    """Return the miner's statement on people and linkage secrets, or why it is unavailable.
 
-    Sends only a fingerprint.
+    Return None if the site file names no miner. Sends only a fingerprint.
     """
     if site.file.miner is None:
         return None
@@ -259,6 +263,6 @@ def _columns(moment: StudyPrivacy, owner: str) -> dict[str, Amplification | None
 
 
 def _change(change: Change, write: Callable[[Amplification], str]) -> str:
-    """Return a loss before and after a release as text, or once if both losses are equal."""
+    """Return a loss before and after a release as text, or only one value if both are equal."""
     before, after = ("no bound" if loss is None else write(loss) for loss in change)
     return after if before == after else f"{before} → {after}"

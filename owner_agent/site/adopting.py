@@ -27,7 +27,9 @@ _NAMED = 12
 
 @dataclass(frozen=True)
 class AdoptedPlan:
-    """A study's plan and an owner who follows it. Raises ConfigError without such an owner."""
+    """A study's plan, and the owner that follows it. Raises ConfigError if the plan lacks this
+    owner.
+    """
 
     plan: StudyPlan
     owner: str
@@ -69,7 +71,7 @@ class AdoptedPlan:
         return Block(tuple(variables[v.name] for v in part.variables), part.channel)
 
     def require_followed(self, plan: Plan) -> None:
-        """Check that a plan of the site adds no loss to the study's plan. Raises ConfigError."""
+        """Check that the site's plan adds no loss to the study's plan. Raises ConfigError."""
         departures = list(self.plan.departures(self.owner, plan))
         if departures:
             raise ConfigError(
@@ -91,8 +93,8 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
             f" {short(section.digest)}.",
             where="study_plan.digest",
             remedy="Ask the study's operator. If you approve this plan, write its digest into the"
-            " site file. Under another plan, reports are drawn anew, and the loss adds to the "
-            "loss from earlier releases.",
+            " site file. Under another plan, records are randomized again, and the loss adds to"
+            " the loss from earlier releases.",
         )
     return AdoptedPlan(plan, owner)
 
@@ -116,7 +118,7 @@ def read_study_plan(path: Path) -> StudyPlan:
 
 
 def short(digest: str) -> str:
-    """Return a digest abbreviated for comparison by people."""
+    """Return a digest in a short form that people can compare."""
     return f"{digest[:12]}..."
 
 

@@ -1,4 +1,4 @@
-"""The channels in a site file, and their transition matrices. An invalid one raises
+"""The channels in a site file, and their transition matrices. An invalid channel raises
 ChannelError.
 """
 
@@ -123,8 +123,7 @@ class RandomGammaDiagonalSpec(ChannelSpec):
 
 
 class CyclicSpec(ChannelSpec):
-    """Ma's schemes for three categories: change to the next one with `p1`, to the one after with
-    `p2`.
+    """Ma's schemes: change to the next of three categories with `p1`, to the one after with `p2`.
 
     For two categories, `p1` is the probability of changing the first to the second, and `p2` of
     changing the second to the first.
@@ -185,8 +184,8 @@ class GroupedSpec(Replacing):
 
 
 class SubsetSpec(Amplified):
-    """Report a subset of the categories. It contains the true category with a higher probability
-    than in a uniform choice (Ye and Barg).
+    """Report a subset of the categories, with a raised probability of the true one (Ye and
+    Barg).
     """
 
     kind: Literal["subset"]
@@ -246,8 +245,8 @@ class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
     `size` selects all subsets of that many variables. `weights` are the probabilities of the
-    subsets. With `report` = "subset", a subset of many combinations is reported by subset selection
-    where that is more accurate.
+    subsets. With `report` = "subset", a subset of variables with many combinations of categories is
+    reported by subset selection if that is more accurate.
     """
 
     kind: Literal["sampled"]
@@ -356,7 +355,9 @@ AnyChannel = Annotated[
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of each combination of categories, named `a*b`. Raises ChannelError."""
+    """Return the code of each combination of categories, which is named `a*b`. Raises
+    ChannelError.
+    """
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
     codes = {label: code for code, label in enumerate(written)}

@@ -1,6 +1,7 @@
-"""The custodian's choices for corrected records, without the code that applies the choices."""
+"""The custodian's choices for corrected records. The code that applies them is elsewhere."""
 
 from typing import Literal
 
 CorrectionChoice = Literal["keep"]
-""""keep" repeats the first reports of corrected records; `new-epoch` draws all reports anew."""
+""""keep" repeats the first reports of corrected records; `new-epoch` randomizes all records again.
+"""

@@ -36,9 +36,9 @@ class MaskSection(Section):
     """Masking: the confidential columns, all numeric, and the columns sent unchanged.
 
     `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's options.
-    `max_leverage` limits the influence of a record on its own masked value. `max_told` limits how
-    much of the variance not explained by unchanged columns is disclosed. Records with empty cells
-    are errors ("refuse") or omitted and counted ("drop").
+    `max_leverage` limits the influence of a record on its own masked value. Unchanged columns
+    explain part of a confidential column's variance; `max_told` limits how much of the rest is
+    disclosed. Records with empty cells are errors ("refuse") or omitted and counted ("drop").
     """
 
     confidential: Annotated[tuple[ColumnName, ...], Field(min_length=1)]

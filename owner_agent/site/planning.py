@@ -1,5 +1,5 @@
-"""Building the plan of a site file. No other code builds one, so every sensitive variable is
-protected.
+"""Building the plan of a site file. Only this module builds one, so it protects every sensitive
+variable.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from pramana_core.wire.channels import PlanMessage
 
 @dataclass(frozen=True)
 class PlannedSite:
-    """A site's variables and its plan, which protects every sensitive variable. Raises
-    UnprotectedVariable if a sensitive variable would be sent unchanged or can be inferred.
+    """A site's variables and its plan, which protects every sensitive variable.
+
+    Raises UnprotectedVariable if a sensitive variable would be sent unchanged or can be inferred.
     """
 
     variables: dict[str, Variable]
@@ -111,7 +112,7 @@ def planned(site: Site) -> PlannedSite:
 
 
 def awaiting_plan(site: Site) -> tuple[str, ...]:
-    """Return the sensitive variables if none of them has a channel and there is no study plan."""
+    """Return the sensitive variables if they still have no channel and there is no study plan."""
     file = site.file
     planned = file.study_plan is not None or file.blocks
     if planned or any(v.sensitive and v.channel is not None for v in file.variables):
@@ -120,7 +121,7 @@ def awaiting_plan(site: Site) -> tuple[str, ...]:
 
 
 def without_protection(site: Site) -> Site:
-    """Return a copy of a site for reading its table only. Do not release data by it."""
+    """Return a copy of a site that is only for reading its table, never for releasing data."""
     bare = {"channel": None, "sensitive": False}
     sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
     left = {"variables": sections, "blocks": (), "study_plan": None}

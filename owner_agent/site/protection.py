@@ -28,9 +28,9 @@ Codes = npt.NDArray[np.intp]
 def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     """Check that a block randomizes each of its sensitive variables. Raises UnprotectedVariable.
 
-    A channel with a fixed report for each category does not protect. Nor does a channel that gives
-    some true cell only reports that prove the variable's value. In a sampled block, every subset
-    must protect.
+    A channel with a fixed report for each category does not protect. Nor does a channel under which
+    some true cell always gives a report that proves the variable's value. In a sampled block, every
+    subset must protect.
     """
     if parts := [*_different(block, sensitive), *_split_product(block)]:
         for part in parts:
@@ -74,7 +74,7 @@ def share_proven(block: Block, name: str) -> float:
 
 
 def _revealed(block: Block, name: str) -> tuple[str, ...]:
-    """Return the categories with a true cell for which every report proves the variable's value."""
+    """Return the categories that all reports prove, at least for some combination in the block."""
     certain = _proven_units(block, name) == RESOLUTION
     categories = next(v.categories for v in block.variables if v.name == name)
     if certain.size == 1:
@@ -84,7 +84,9 @@ def _revealed(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return, for each true cell, the chance, times 2^32, of a report that proves the value."""
+    """Return, for each true cell, the probability, in units of 2^-32, that a report proves the
+    value.
+    """
     # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
     # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel
@@ -101,7 +103,9 @@ def _values(block: Block, name: str) -> Codes:
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return each true cell's probability, in units of 2^-32, of a report that proves `values`."""
+    """Return, for each true cell, the probability, in units of 2^-32, that a report proves
+    `values`.
+    """
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
@@ -159,7 +163,7 @@ def require_estimable(block: Block) -> None:
 
 
 def _estimated_parts(block: Block) -> list[Block]:
-    """Return the parts of a block that estimates invert, each as a block."""
+    """Return the parts of a block that are inverted separately in estimation, each as a block."""
     if block.channel.choices:
         reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]

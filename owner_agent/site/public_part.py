@@ -77,7 +77,7 @@ class PublicPart(Section):
 def place_of_part(site: Path, owner: str) -> Path:
     """Return the default path for the public part of a site file.
 
-    The path includes the site file's name unless it is `site.toml`, because a folder may contain
+    The path contains the site file's name unless that is `site.toml`, because a folder may contain
     several site files.
     """
     name = owner if site.name == "site.toml" else site.stem

@@ -99,7 +99,7 @@ class VariableSection(Section):
 
 
 class BlockSection(Section):
-    """Variables that one channel randomizes together, over the product of their categories."""
+    """Variables that one channel randomizes together, over all combinations of their categories."""
 
     variables: Annotated[tuple[Label, ...], Field(min_length=2)]
     channel: AnyChannel
@@ -108,10 +108,11 @@ class BlockSection(Section):
 class SiteFile(Section):
     """The content of `site.toml`.
 
-    `corrections` selects the reports of records whose values changed after their first report: the
-    first reports, or new draws of all records. Without this choice, a release with such records is
-    an error. With `study_plan`, the owner's part of that plan replaces `blocks`. `mask` describes
-    masked columns, and `share_model` a tree. A file needs variables or one of these two sections.
+    `corrections` selects how to report records whose values changed after their first report: by
+    their first reports, or by new draws of all records. Without this choice, a release with such
+    records is an error. With `study_plan`, the owner's part of that plan replaces `blocks`. `mask`
+    describes masked columns, and `share_model` a tree. A file needs variables or one of these two
+    sections.
     """
 
     owner: Name

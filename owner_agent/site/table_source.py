@@ -1,4 +1,6 @@
-"""The location of a table and the format of its text, either detected by `init` or configured."""
+"""The location of a table, and the format of its text, which `init` detects or a person
+configures.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ class TableSource:
 
 
 def has_password(database: str) -> bool:
-    """Whether an address contains a password, also with escaped letters."""
+    """Whether an address contains a password, even one in percent-encoded letters."""
     return bool(_PASSWORD.search(database) or _PASSWORD.search(unquote(database)))
 
 
@@ -95,7 +97,7 @@ def is_database(table: str) -> bool:
 
 
 def located(database: str, folder: Path, start: Path | None = None) -> str:
-    """Return a database's address with its SQLite file resolved from `folder`.
+    """Return a database's address, with the path of its SQLite file resolved from `folder`.
 
     With `start`, the file's path is relative to `start`.
     """

@@ -51,7 +51,9 @@ class AttributeSection(ColumnSection):
 
     @property
     def declared(self) -> bool:
-        """Whether the site file lists the possible values, so they are not read from the table."""
+        """Whether the site file lists the possible values. If so, they are not read from the
+        table.
+        """
         return self.categories is not None or self.low is not None
 
     @model_validator(mode="after")
@@ -87,10 +89,10 @@ class AttributeSection(ColumnSection):
 class RequirementSection(Section):
     """The requirement for every path: `k` records, diversity of classes by `c` and `l`, or both.
 
-    Diversity is computed from "exact" counts of all classes, or from "hits" and misses, as the tree
-    publishes them (`counts`). A split is made only if all its parts meet the requirement. On car,
-    nursery, adult and a clinic, the resulting trees predict at least as well as trees that are
-    grown first and then pruned.
+    `counts` selects how diversity is computed: from "exact" counts of all classes, or from "hits"
+    and misses as the tree publishes them. A split is made only if all its parts meet the
+    requirement. On car, nursery, adult and a clinic, the resulting trees predict at least as well
+    as trees that are grown first and then pruned.
     """
 
     k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None

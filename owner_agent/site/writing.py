@@ -129,7 +129,9 @@ _HEADER = re.compile(r"(?m)^(?:#.*\n)*\[\[?([\w-]+)\]\]?[ \t]*(?:#.*)?$")
 def _kept(
     text: str, sections: Collection[str], variables: dict[str, Mapping[str, Any] | None]
 ) -> Iterator[str]:
-    """Yield the unchanged parts of a site file; remove the entries found from `variables`."""
+    """Yield the unchanged parts of a site file, and remove the sections found there from
+    `variables`.
+    """
     found = list(_HEADER.finditer(text))
     ends = [header.start() for header in found] + [len(text)]
     yield text[: ends[0]]

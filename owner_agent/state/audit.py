@@ -18,7 +18,9 @@ _LONGEST_TEXT = 200
 
 @contextmanager
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
-    """Log an action after it succeeds. Without disk space, raise StateError beforehand."""
+    """Log an action after it succeeds. Raises StateError before the action if the disk has no
+    space.
+    """
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     create_private(log.path)
     with log.room():

@@ -44,8 +44,8 @@ _HOW_TO_GET: dict[KeyName, str] = {
 
 _LOST_DRAW = (
     "This site had a draw key: restore the state folder from your backup. If the key is lost for"
-    " good, run `owner-agent keys create` and then `owner-agent new-epoch`, which draws everything"
-    " anew and adds its privacy loss."
+    " good, run `owner-agent keys create` and then `owner-agent new-epoch`, which randomizes all"
+    " records again and adds the privacy loss."
 )
 
 
@@ -103,8 +103,9 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def find(self, name: KeyName) -> bytes | None:
-        """Return a secret, or None if it is missing. Raises KeyFileError if the secret is weak or
-        other users can read the file.
+        """Return a secret, or None if it is missing.
+
+        Raises KeyFileError if the secret is weak or other users can read the file.
         """
         path = self.path(name)
         return self._read(path) if path.exists() else None
@@ -114,7 +115,7 @@ class KeyStore:
         return read_key(path)
 
     def read(self, *names: KeyName) -> bytes:
-        """Return the first of the named secrets, all of which must exist. Raises KeyFileError."""
+        """Return the first of the named secrets. Raises KeyFileError unless all of them exist."""
         paths = {name: self.path(name) for name in names}
         missing = [n for n, path in paths.items() if not (path.exists() or path.is_symlink())]
         if missing:
@@ -136,13 +137,14 @@ class KeyStore:
         return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
     def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, for previews; a temporary secret replaces each missing one."""
+        """Return both secrets for a preview, with a temporary secret in place of a missing one."""
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
     def load_alone(self) -> Secrets:
-        """Return both secrets. Derive a missing linkage secret from the draw key, so the records
-        cannot be linked to other owners' records. Raises KeyFileError.
+        """Return both secrets. A missing linkage secret is derived from the draw key.
+
+        Records then cannot be linked to other owners' records. Raises KeyFileError.
         """
         draw = self.load_draw()
         alone = hmac.new(draw, b"pramana/linkage-alone/1", hashlib.sha256).digest()

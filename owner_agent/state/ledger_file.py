@@ -1,8 +1,8 @@
 """The file of the ledger.
 
-A state directory contains this file once its first secret exists, unless the file was lost.
-The ledger lists the fingerprints of the draw keys created with it. A key that is not listed may
-have been copied here after use elsewhere.
+A state directory contains this file from its first secret on, unless the file was lost. The ledger
+lists the fingerprints of the draw keys that were created with it. A key that is not listed may have
+been copied here after use elsewhere.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def require_ledger(state: Path) -> None:
 
 
 def traces(state: Path) -> list[str]:
-    """Return the names in a state directory that show that it was used before."""
+    """Return the names of files that show that a state directory was used before."""
     found = ((name, state / name) for name in TRACES)
     return [name for name, at in found if (any(at.iterdir()) if at.is_dir() else at.exists())]
 
@@ -137,7 +137,7 @@ def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
 
 
 def know_draw_key(state: Path, fingerprint: str) -> None:
-    """Record a new draw key in the ledger, but do not create a lost ledger again."""
+    """Record a new draw key in the ledger, unless the ledger was lost."""
     if has_ledger(state):
         with ledger_transaction(state) as ledger:
             ledger.execute("INSERT OR IGNORE INTO draw_keys VALUES (?)", [fingerprint])

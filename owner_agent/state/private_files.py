@@ -136,7 +136,7 @@ def _durable(path: Path, mode: int) -> Iterator[IO[bytes]]:
 
 
 def sync_directory(path: Path) -> None:
-    """Sync a directory to disk, so that new and renamed files in it last."""
+    """Sync a directory to disk, so that new and renamed files in it survive a crash."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

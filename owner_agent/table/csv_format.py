@@ -86,8 +86,9 @@ def opened(path: Path) -> BinaryIO:
 
 
 def _separator(start: str) -> str:
-    """Return the separator that makes most rows as wide as the header or, if the first row is a
-    title, as wide as one another.
+    """Return the separator that gives most rows the width of the header.
+
+    If the first row is a title, most rows must have the same width instead.
     """
 
     def score(separator: str) -> tuple[int, int, int]:
@@ -132,10 +133,10 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def has_decimal_commas(column: pa.Array, separator: str) -> bool:
-    """Whether nine in ten nonempty cells of a column are numbers, written with decimal commas.
+    """Whether at least 90 % of a column's nonempty cells are numbers with decimal commas.
 
-    Reports on the column then name the other cells. In a file with commas as separators, 1,234 may
-    mean a thousand. There, at least one cell must have a comma that cannot separate thousands.
+    The other cells then appear in reports on the column. In a file with commas as separators, 1,234
+    may mean a thousand; there, at least one cell must have a comma that cannot separate thousands.
     """
     cells = pc.filter(column, pc.not_equal(column, ""))
     commas = pc.match_substring(cells, ",")
@@ -158,7 +159,9 @@ def with_points(cells: pa.Array) -> pa.Array:
 
 
 def add_first_line(problems: list[PramanaError], source: TableSource, records: int) -> None:
-    """Add the line of record 1 to problems that name records, if each is one line of a CSV file."""
+    """Add to problems that name records the line of record 1, if each record is one line of a CSV
+    file.
+    """
     if not problems or source.database or source.is_parquet or source.is_sheet:
         return
     with opened(source.path) as file:

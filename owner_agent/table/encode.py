@@ -38,7 +38,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes; columns in `one_secret` determine each other."""
+    """A table as record ids and true codes. Columns in `one_secret` determine each other."""
 
     record_ids: list[str]
     columns: dict[str, Codes]
@@ -51,14 +51,16 @@ class Encoded:
 
 
 class FoundRows:
-    """The count of records with a finding in a table, and the first records, from 1."""
+    """The count of records with some finding, and the numbers (from 1) of the first such
+    records.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self._first: list[int] = []
 
     def __bool__(self) -> bool:
-        """Return whether any row was found."""
+        """Return whether any record was found."""
         return self.count > 0
 
     def add(self, where: Mask, start: int = 0) -> None:
@@ -70,7 +72,7 @@ class FoundRows:
 
     @property
     def text(self) -> str:
-        """The count of records and the first of their numbers, as text."""
+        """The count of the records and the numbers of the first ones, as text."""
         first = ", ".join(map(str, self._first))
         if self.count == 1:
             return f"1 record (record {first})"
@@ -104,7 +106,7 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
 
 
 def needed_columns(site: Site) -> list[str]:
-    """Return the columns of the table that a site's variables and record ids are read from."""
+    """Return the columns of the table that contain a site's variables and record ids."""
     return [site.file.record_id, *(v.source for v in site.file.variables)]
 
 
@@ -144,7 +146,7 @@ class TableEncoder:
         return columns
 
     def is_readable(self, variable: str) -> bool:
-        """Return whether the columns of a variable had no problem so far."""
+        """Return whether the columns of a variable have had no problem so far."""
         return not any(r.problem is not None for r in self._readers if r.name == variable)
 
     def problems(self) -> list[PramanaError]:
@@ -167,7 +169,7 @@ class TableEncoder:
         ]
 
     def one_secret(self) -> dict[str, tuple[str, ...]]:
-        """Return for each column the columns that determine its values, or that it determines."""
+        """Return, for each column, the columns that determine its values or that it determines."""
         found: dict[str, set[str]] = {}
         for one in self._giveaways:
             pair = [self._plan.columns[name] for name in (one.column, one.of)]
@@ -181,7 +183,7 @@ class TableEncoder:
 
     @property
     def well(self) -> bool:
-        """Whether no column had a problem so far."""
+        """Whether no column has had a problem so far."""
         return not self.problems()
 
 

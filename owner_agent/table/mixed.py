@@ -50,6 +50,7 @@ def read_records(
     site: Site, sources: Sequence[ColumnSource], *, drop: bool, section: str
 ) -> CompleteRecords:
     """Read the columns of a `section`. Omit incomplete records if `drop`; otherwise reject them.
+
     Raises TableError, UnknownCategory, or EmptyTable if no record is complete.
     """
     ids = site.file.record_id
@@ -118,7 +119,7 @@ def _values(
 
 
 def ranked(column: Column) -> npt.NDArray[np.intp]:
-    """Return a column as codes: of its categories, or of the eighths of its sorted numbers."""
+    """Return a column as codes: of its categories, or of eight groups of its sorted numbers."""
     if isinstance(column, CategoricalColumn):
         return column.codes
     edges = np.quantile(column.values, np.arange(1, 8) / 8)

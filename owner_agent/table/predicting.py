@@ -34,7 +34,7 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class RecordSource:
-    """A table of records to predict; `sections` describe how to read some of its variables."""
+    """A table of records to predict. `sections` say how to read some of its variables."""
 
     table: TableSource
     record_id: str | None = None
@@ -65,7 +65,7 @@ class Predictions:
     """The predicted class of each of n records: `codes` (n,), `probabilities` (n, classes) or None.
 
     `lacking` lists the model's variables without a column in the table; the model averages over
-    their values. `hint` suggests names that may have been meant.
+    their values. `hint` suggests column names that may be meant.
     """
 
     id_name: str

@@ -56,7 +56,7 @@ _IDENTIFIES = re.compile(
 )
 _UNNAMED = re.compile(r"column [0-9]+")
 _NEARLY = 0.9
-"""Share of distinct values from which a column with an id's name has ids, some repeated."""
+"""A column with an id's name has ids, some repeated, from this share of distinct values on."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
     `rare` are the categories of fewer than `FEWEST_RECORDS` records, which a published list would
-    reveal. `public` is true if the list does not come from the table. `note` describes how
-    the values were interpreted.
+    reveal. `public` is true if the list does not come from the table. `note` says how the values
+    were interpreted.
     """
 
     name: str
@@ -91,7 +91,7 @@ class ProposedVariable:
         return "cuts" if self.cuts else "categories"
 
     def with_list(self, given: Sequence[str], kind: str) -> ProposedVariable:
-        """Return the variable with a public list in place of the list from the table. Raises
+        """Return the variable with a public list in place of the table's list. Raises
         OptionError.
         """
         cuts = tuple(map(number_of, given)) if kind == "cuts" else ()
@@ -193,7 +193,7 @@ def _are_dates(values: pa.Array) -> bool:
 
 
 def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructArray]) -> str:
-    """Return the column that identifies the records, perhaps with mistakes. Raises OptionError."""
+    """Return the column of record ids, even if some ids are faulty. Raises OptionError."""
     rows = len(next(iter(columns.values())))
     candidates = [name for name in counts if _identifies(counts[name], rows)]
     named = [name for name in counts if _IDENTIFIES.search(name)]

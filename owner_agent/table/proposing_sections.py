@@ -24,8 +24,7 @@ SMALLEST_PATH = 10
 def with_mask(
     site: Site, path: Path, confidential: Sequence[str], tell: Sequence[str] | None
 ) -> ExtendedSite:
-    """Return a site file with new columns in `[mask]`, not written yet. Other keys of `[mask]`
-    remain.
+    """Return a site file with new columns in `[mask]`, not written to disk. Other keys remain.
 
     By default, the columns of variables that are not sensitive are sent unchanged. Variables of
     confidential columns are removed, because these columns would be released in two forms. Raises
@@ -119,8 +118,8 @@ def _extended(
     numeric: Sequence[str],
     taken: Sequence[str],
 ) -> ExtendedSite:
-    """Return the site file with a new section; omit incomplete records if numbers may be
-    missing.
+    """Return the site file with a new section. If numbers may be missing, incomplete records are
+    omitted.
     """
     if taken and site.file.study_plan is not None:
         raise OptionError(

@@ -64,9 +64,9 @@ DATE = (
 
 @dataclass(frozen=True)
 class TextTable:
-    """Columns of text, all of the same length; a missing cell is the empty string.
+    """Columns of text, all of the same length. A missing cell is the empty string.
 
-    `others` names the columns that were not read. `read` is a pair of how much of the file was
+    `others` names the columns that were not read. `read` has two numbers: how much of the file was
     read, and its size.
     """
 
@@ -79,8 +79,9 @@ class TextTable:
 def read_table(
     source: TableSource, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read columns of a table, and those of the `optional` columns that exist. Raises TableError,
-    MissingColumn or EmptyTable.
+    """Read columns of a table, and those `optional` columns that exist.
+
+    Raises TableError, MissingColumn or EmptyTable.
     """
     chunks = list(read_chunks(source, columns, optional))
     try:
@@ -133,7 +134,7 @@ def read_chunks(
 
 
 def years(cells: pa.Array) -> pa.Array:
-    """Return the cells with each date replaced by its year, or emptied if the year is 0."""
+    """Return the cells with each date replaced by its year, or by "" if the year is 0."""
     read = pc.replace_substring_regex(cells, DATE, r"\1\2\3")
     return pc.replace_substring_regex(read, "^0000$", "")  # 00.00.0000 means that no date is known
 
@@ -497,7 +498,9 @@ def _open_parquet(source: TableSource) -> _Content:
 def _present(
     source: TableSource, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
 ) -> list[str]:
-    """Return the columns to read: required ones, and existing optional ones. Raises InputError."""
+    """Return the columns to read: the required ones, and those optional ones that exist. Raises
+    InputError.
+    """
     wanted = [name for name in columns if name in present or name not in optional]
     if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(
@@ -517,7 +520,9 @@ def _present(
 
 
 def _has_odd_marks(path: Path) -> bool:
-    """Whether a file has an odd count of quotation marks, so that one of them is not closed."""
+    """Whether a file has an odd count of quotation marks, which means that one of them is not
+    closed.
+    """
     with opened(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(_PAGE_BYTES), b"")) % 2 > 0
 

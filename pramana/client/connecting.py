@@ -220,7 +220,7 @@ class Miner:
         return frame.astype({"max_epsilon_record": float, "max_epsilon_column": float})
 
     def study(self, name: str) -> Study:
-        """Return a study. Raises NotFound."""
+        """Return the study with this name. Raises NotFound."""
         try:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:

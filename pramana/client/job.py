@@ -203,9 +203,9 @@ class Job(Generic[ModelT]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about releases and the fit of counts, to read before trusting the model.
+        """Warnings about releases and the fit of counts, to read before relying on the model.
 
-        Raises as `model` does.
+        Raises the errors of `model`.
         """
         return warnings_in(self._model_message())
 
@@ -213,7 +213,7 @@ class Job(Generic[ModelT]):
     def worth(self) -> Worth | None:
         """The assessment of the model: a verdict with its evidence; None if the miner has none.
 
-        Raises as `model` does.
+        Raises the errors of `model`.
         """
         found = self._model_message().worth
         return None if found is None else found.to_worth()

@@ -23,7 +23,7 @@ Item = TypeVar("Item", bound=Message)
 
 @dataclass(frozen=True, repr=False)
 class MinerConnection:
-    """Sends requests to one miner; tests may replace its clock (in seconds) and its waiting."""
+    """Sends requests to one miner. Tests may replace its clock (in seconds) and its waiting."""
 
     calls: Calls
     sleep: Callable[[float], None] = time.sleep
@@ -47,7 +47,9 @@ class MinerConnection:
         return response.content
 
     def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
-        """Return an answer, and the seconds until the next request if the miner states them."""
+        """Return an answer, and how many seconds to wait before the next request, if the miner
+        states it.
+        """
         with one_sentence():
             response = self.calls.send("GET", path)
             answer = self.calls.read(kind, "GET", path, response)

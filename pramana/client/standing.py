@@ -26,7 +26,7 @@ class Alignment(AlignmentMessage):
             the owners in `missing` have no release yet; `no-records`, all releases in use are
             shared trees, which contain no records.
         in_all: the count of records at every owner; None if the caller may not see it.
-        in_any: the count of records at any owner; None if the caller may not see it.
+        in_any: the count of records at one or more owners; None if the caller may not see it.
         missing: the owners without a release in use.
         secrets: `same`, all releases use one linkage secret; `different`, some owners use other
             secrets, so a person's pseudonyms differ; `unknown`, a release states no fingerprint of
@@ -76,7 +76,7 @@ class Alignment(AlignmentMessage):
 
 
 class Disclosure(StudyPrivacy):
-    """The disclosure about one person by all releases of a study, as the miner computes it.
+    """What all releases of a study disclose about one person, as the miner computes it.
 
     Attributes:
         record: the amplification of the whole record over all owners, at both extremes.
@@ -91,9 +91,9 @@ class Disclosure(StudyPrivacy):
         changed: by owner and block, the count of records whose reports differ between releases with
             the same draws. The true values of these records changed, and no epsilon bounds what
             that reveals.
-        warnings: sentences to read if releases contradict, or could not be checked against, the
-            study's declaration of its people, or if a record's loss exceeds what an owner or the
-            study's plan states.
+        warnings: sentences on releases that contradict the study's declaration of its people or
+            could not be checked against it, and on a record's loss that exceeds what an owner or
+            the study's plan states.
     """
 
     @property

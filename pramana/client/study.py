@@ -121,9 +121,9 @@ class Study:
         return self._alignment
 
     def disclosure(self) -> Disclosure:
-        """Return the disclosure about one person by all releases, as the miner computes it.
+        """Return what all releases disclose about one person, as the miner computes it.
 
-        `epsilon` and `gamma` are for the whole record; `to_frame()` lists owners and columns too.
+        `epsilon` and `gamma` are for the whole record; `to_frame()` also lists owners and columns.
         """
         path = study_path(self.name, "/privacy")
         return self._line.ask(Disclosure, "GET", path)
@@ -195,8 +195,9 @@ class Study:
                 The job's `model` is a fitted copy.
             records: the records to use if the owners report different records. `identical` raises
                 an error. `common` uses the records at every owner. `any` uses all records: values
-                that an owner does not report are missing, and missingness must not depend on the
-                value. None means `any` in a study of different people, else `identical`.
+                that an owner does not report are missing, and whether a value is missing must not
+                depend on the value. None means `any` in a study of different people, else
+                `identical`.
             estimator: how counts are estimated, see `pm.estimate`; `auto` lets the miner choose.
             order: the largest number of variables that interact, for `pooled`; None derives it from
                 the count of records.
@@ -238,7 +239,7 @@ class Study:
             the job; `model` is a frame in the form of `EstimatedCounts.table` or, if there are
             groups, of `EstimatedCounts.levels`.
 
-        Raises as `run`.
+        Raises the errors of `run`.
         """
         names = names_of(variables, "variables")
         table: dict[str, Any] = {"kind": "contingency-table", "variables": names}

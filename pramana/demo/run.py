@@ -32,7 +32,7 @@ _STOP_SECONDS = 10.0
 
 
 class Processes(ExitStack):
-    """The processes of one demonstration; leaving the context stops them all.
+    """The processes of one demonstration. Leaving the context stops them all.
 
     Args:
         logs: a folder; each process writes `<name>.log` there.

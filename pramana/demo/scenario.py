@@ -26,7 +26,7 @@ RECORD_ID = "record"
 
 @dataclass(frozen=True)
 class SiteTable:
-    """One owner's table as text columns, and the settings in its site file."""
+    """One owner's table as columns of text, and the settings of its site file."""
 
     owner: str
     columns: dict[str, list[str]]
@@ -119,7 +119,9 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Make an empty folder. Removes files of a demonstration; other files cause an error."""
+    """Empty or create the folder. Only files of a demonstration are removed; others cause an
+    error.
+    """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():

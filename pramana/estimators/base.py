@@ -207,7 +207,7 @@ class Estimator(Drawn, ABC):
         """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Set the model that was learned elsewhere; return the estimator. Raises InputError."""
+        """Set a model that was learned elsewhere; return the estimator. Raises InputError."""
         self._take(document)
         self._set_source(source)
         return self
@@ -263,7 +263,7 @@ class Estimator(Drawn, ABC):
         """Return the fitted estimator from a document of `to_document`. Raises InputError.
 
         Called on `Estimator`, this method reads documents of every estimator class. `argument` is
-        the document's name in messages.
+        the name of the document in messages.
         """
         saved = SavedModel.of(document, argument)
         made = saved.among(estimators(), argument)

@@ -249,7 +249,7 @@ class Regression(Estimator):
 
 
 def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
-    """Return the source of a regression, which has no privacy bound."""
+    """Return a description of the records of a regression; masked records have no privacy bound."""
     return LearnedFrom(records=records, estimated_by="least squares", masking=masking)
 
 

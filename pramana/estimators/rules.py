@@ -56,7 +56,8 @@ class AssociationRules(Estimator):
     FRAPP 6).
 
     Args:
-        minimum_support: the smallest share of records that have an itemset, above 0 and at most 1.
+        minimum_support: the smallest share of records that have a frequent itemset, above 0 and at
+            most 1.
         minimum_confidence: the smallest confidence of a rule, from 0 to 1.
         certain: whether `minimum_confidence` applies to the lower end of the interval instead of
             the estimate.
@@ -76,10 +77,10 @@ class AssociationRules(Estimator):
     Attributes:
         rules_: the rules in mlxtend's form, `antecedents` and `consequents` (frozensets of
             `variable=category`) and its measures, then the standard error and the interval of
-            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...), as
-            `against` chooses.
+            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...).
+            `against` decides what these errors refer to.
         itemsets_: the frequent itemsets in mlxtend's form, `support` (a share) and `itemsets`, then
-            `support_se`, `support_low`, `support_high` (as `against` chooses), `se_records`,
+            `support_se`, `support_low`, `support_high` (which follow `against`), `se_records`,
             `se_population` (both errors), `verdict` and `p_value`.
         model_: all examined itemsets, and the rules.
 
@@ -113,7 +114,7 @@ class AssociationRules(Estimator):
 
     @property
     def rules_(self) -> pd.DataFrame:
-        """The rules, one row each, by length."""
+        """The rules, one row each, sorted by length."""
         return rules_frame(self._fitted.itemsets, self._fitted.rules)
 
     @property

@@ -34,7 +34,7 @@ class DecisionTree(Classifier[Tree]):
     Args:
         target: the class variable.
         features: the variables to split on, by default all others; their order decides ties.
-        max_depth: the most splits on a path; None for no limit.
+        max_depth: the maximum number of splits on a path; None for no limit.
         significance: the largest p-value of a split; None splits until the gain is zero.
         least_records: a node is split only if its reports contain at least as much information
             about the class as this number of unrandomized records.

@@ -30,7 +30,9 @@ MissingColumns = Literal["warn", "error", "ignore"]
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return a sentence on the columns that a table lacks; it suggests names not in `known`."""
+    """Return a sentence on the columns that a table lacks. It suggests names for those not in
+    `known`.
+    """
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""

@@ -17,7 +17,7 @@ NEARLY_ALL = 0.9
 
 
 def require_no_id(column: pd.Series, name: str, argument: str) -> None:
-    """Check that a column does not number the records or name almost every one of them.
+    """Check that a column neither numbers the records nor names almost every one of them.
 
     Raises TableError.
     """

@@ -46,7 +46,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
-    """Context that raises errors again as one sentence, without inner frames.
+    """A context that raises errors again as one sentence, without inner frames.
 
     Args:
         of: the start of the sentence, such as the name of the wrong parameter.
@@ -56,7 +56,7 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
         self._of = of
 
     def __enter__(self) -> None:
-        """Start to translate errors."""
+        """Start translating errors."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _at: object

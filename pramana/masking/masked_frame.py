@@ -34,7 +34,9 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The true records; released row k is true row `order[k]`. `seed` seeds the measures' draws."""
+    """The true records. Released row k is true row `order[k]`, and `seed` seeds the measures'
+    draws.
+    """
 
     columns: Columns
     order: npt.NDArray[np.intp]

@@ -40,7 +40,7 @@ _LARGEST = 700.0
 
 
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return the source of trees about different people, each of which has the bound `epsilon`."""
+    """Return the description of trees of different people; `epsilon` bounds each tree."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
@@ -72,7 +72,7 @@ class CombinedTrees(TreePredictor, Estimator):
         model: the model to learn from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
         pseudo_records: the count of pseudo-records; None for the count of records in the trees.
         scale: a factor on the trees' counts, if `pseudo_records` is None.
-        max_depth: the most splits on a path of a learned tree; None for no limit.
+        max_depth: the maximum number of splits on a path of a learned tree; None for no limit.
         min_leaf: the smallest count of pseudo-records in a leaf, or on one side of a rule.
         seed: the seed of the pseudo-records.
 

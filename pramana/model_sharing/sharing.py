@@ -207,7 +207,7 @@ def share_tree(
             whole tree and prunes it, as in the paper, which often gives a smaller tree.
         tell: the counts in leaves: `hits` for hits and misses, as in the paper, or `distribution`
             for all classes, which is more useful but reveals which classes a path lacks.
-        max_depth: the most splits on a path; None for no limit.
+        max_depth: the maximum number of splits on a path; None for no limit.
         min_leaf: the fewest records of a leaf before pruning.
         epsilon: makes splits and counts differentially private for the replacement of one record.
             Ranges and categories must then be declared, and `requirement` must be None.

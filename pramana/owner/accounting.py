@@ -39,7 +39,7 @@ Disclosable: TypeAlias = Any
 
 @dataclass(frozen=True, repr=False)
 class Account:
-    """The disclosure of one person by several releases (see `pm.accountant`).
+    """What several releases disclose about one person (see `pm.accountant`).
 
     Attributes:
         told: the disclosure of each reported block of variables.

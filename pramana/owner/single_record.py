@@ -1,4 +1,4 @@
-"""The report of a person about the person's own record, under a study's published plan."""
+"""The report by which a person reports their own record, under a study's published plan."""
 
 from __future__ import annotations
 

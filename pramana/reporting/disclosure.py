@@ -1,4 +1,4 @@
-"""The disclosure of one person under a plan, block by block, and the identity of draws."""
+"""What a plan discloses about one person, block by block, and the identity of draws."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class BlockDraw:
     """The draws of one block by one owner.
 
-    `owner` is the fingerprint of the draw key. `draw` identifies the draws: two values are equal
-    exactly if every record has the same draw. `people` is the digest of the pseudonyms of all
+    `owner` is the fingerprint of the draw key. `draw` identifies the draws: two values are equal if
+    and only if every record has the same draw. `people` is the digest of the pseudonyms of all
     records drawn, even if only some of these records are present.
     """
 

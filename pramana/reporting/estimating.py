@@ -276,7 +276,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """Sentences on the models, of tables estimated until now, that the reports contradict.
+        """Sentences on the models that the reports contradict, for the tables estimated until now.
 
         The list is empty if the reports fit, and always for `moment` and `ml`, which assume no
         model.
@@ -285,7 +285,9 @@ class EstimatedCounts(Drawn):
 
     @property
     def filled_in(self) -> str:
-        """A sentence on tables estimated until now that were filled in from smaller ones, or ""."""
+        """A sentence on the tables, estimated until now, that were filled in from smaller ones; or
+        "".
+        """
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:
@@ -363,9 +365,9 @@ def estimate(
             smaller tables. `auto` chooses `pooled` if each record reports only some variables; `ml`
             if one of several sources withholds or lacks a variable, or a channel has no inverse;
             else `moment`.
-        order: the most variables that interact, for `pooled`. By default a table of three to eight
-            variables that records report together has all interactions. Other tables are filled in,
-            which their column `filled_in` shows.
+        order: the largest number of variables that interact, for `pooled`. By default, a table of
+            three to eight variables that records report together has all interactions. Other tables
+            are filled in, which their column `filled_in` shows.
 
     Returns:
         the counts; each table is estimated at its first use.

@@ -45,7 +45,7 @@ _LIKELY = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run; `ordered` says whether K2 searches along the order of the variables."""
+    """The options of a run. If `ordered`, K2 searches along the order of the variables."""
 
     ordered: bool = False
 

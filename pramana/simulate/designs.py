@@ -13,6 +13,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import Estimator
 from pramana_core.plan import Block, Plan
+from pramana_core.privacy import CentralLoss
 from pramana_core.progress import OnShare
 
 Owners = tuple[tuple[str, tuple[str, ...]], ...]
@@ -55,13 +56,14 @@ def designed(
     records: int,
     on_step: OnShare = lambda _share: None,
     owners: Owners = (),
+    central: CentralLoss | None = None,
 ) -> Design:
     """Return the best design of a family, or of all families for `auto`.
 
-    All variables are sensitive; `gamma` bounds the amplification of a whole record over all owners.
-    Raises OptionError.
+    All variables are sensitive; `gamma` bounds the amplification of a whole record over all owners,
+    and `central` the central bound of the reports. Raises OptionError.
     """
-    needs = Requirements(domain, gamma, owners=owners)
+    needs = Requirements(domain, gamma, owners=owners, central=central)
     named = None if family == "auto" else family
     problem = Problem(needs, wanted, records)
     return find_design(problem, named, lambda _, done, total: on_step(done / total))

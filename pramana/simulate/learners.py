@@ -106,7 +106,7 @@ class ClassifierSimulation:
         sentences = [
             Sentence(found["verdict"], "plain" if better else "warning"),
             Sentence(
-                "sd is the standard deviation over the runs; each run splits the records anew."
+                "sd is the standard deviation over the runs; each run splits the records again."
             ),
         ]
         yield Section(sentences=sentences)

@@ -1,4 +1,4 @@
-"""Options of a simulation of shared trees; imports are light, because commands list the options."""
+"""Options of a simulation of shared trees. Importing this module is fast."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _FOLDS, _OWNERS, _TREES, _MINER = range(4)
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one run, both numbered from 0: held-out records and training records."""
+    """One fold of one run, both numbered from 0, with its held-out and its training records."""
 
     run: int
     number: int
@@ -253,7 +253,7 @@ class Simulation:
 
     @property
     def refused(self) -> int:
-        """The count of trees not released because they could not meet the requirement."""
+        """The count of trees that were not released because they could not meet the requirement."""
         return sum(fold.refused for fold in self.folds)
 
     @property

@@ -23,7 +23,9 @@ DEFAULT_RECORDS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network from a file; every run draws new records, `records` by default."""
+    """A Bayesian network from a file. Every run draws new records; `records` is their default
+    count.
+    """
 
     name: str
     network: BayesNet
@@ -54,7 +56,9 @@ class NetworkSource:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The order of the file if no parent follows its child there, else a topological order."""
+        """The order of the file if parents precede their children in it, else a topological
+        order.
+        """
         return topological(self.network.structure)
 
     def same_records(self, records: int) -> bool:  # noqa: ARG002 - as the protocol has it
@@ -94,7 +98,7 @@ class TableSource:
         return len(self.codes[self.domain.names[0]])
 
     def same_records(self, records: int) -> bool:
-        """Return whether runs of this many records use the table unchanged."""
+        """Return whether a run with this many records uses the table unchanged."""
         return records == self.records
 
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:

@@ -1,4 +1,6 @@
-"""Repeated runs that draw records, randomize and learn: the results of runs and their means."""
+"""Repeated runs that draw records, randomize them and learn; the results of the runs and their
+means.
+"""
 
 from __future__ import annotations
 
@@ -127,6 +129,7 @@ class Trials:
         """Return the settings that determine records and reports, as JSON."""
         from pramana.simulate.designs import described
 
+        central = self.central
         return {
             "records": self.records,
             "runs": self.runs,
@@ -134,7 +137,8 @@ class Trials:
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(described(self.design) if self.design is not None else {"design": None}),
             "gamma": finite(self.amplification.gamma),
-            "central_epsilon": self.central.epsilon,
+            "central_epsilon": central.epsilon,
+            "known_set": central.known_set,
             "delta": self.delta,
             "plan_digest": self.plan.digest,
         }
@@ -166,7 +170,9 @@ def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, 
 
 
 class Simulated(Protocol):
-    """A simulated learner: it does the work of a run, and summarizes the findings of all runs."""
+    """A simulated learner, which does the work of each run and summarizes the findings of all
+    runs.
+    """
 
     name: str
     estimator: Estimator

@@ -23,7 +23,10 @@ INTERVALS = 8
 """Columns of more different numbers are cut into at most this many intervals."""
 
 FEW_WHOLE = 12
-"""Up to this many different whole numbers, such as counts, stay categories; FEW_YEARS for years."""
+"""Up to this many different whole numbers, such as counts, stay categories; FEW_YEARS for years.
+
+Few records allow fewer: whole numbers and fractions, twice `intervals_for(records)`.
+"""
 
 FEW_YEARS = 20
 
@@ -190,6 +193,7 @@ def _numbers(column: pd.Series[str], name: str) -> _Numbers | None:
 def _many(numbers: npt.NDArray[np.float64], intervals: int | None) -> bool:
     values = np.unique(numbers)
     few = INTERVALS if (values % 1).any() else FEW_WHOLE
+    few = min(few, 2 * intervals_for(len(numbers)))
     if intervals is None and are_years([f"{value:g}" for value in values[: FEW_YEARS + 1]]):
         few = FEW_YEARS
     return len(values) > (intervals or few)
@@ -269,8 +273,9 @@ def read_source(
         variables: the columns, in this order; None for all usable ones.
         intervals: columns of more different numbers are cut into this many intervals of equal
             width, with their midpoints as representatives. None cuts columns of more than
-            `INTERVALS` numbers into `intervals_for(records)` intervals with nearly equal counts of
-            records, with their means as representatives.
+            `INTERVALS` fractions, `FEW_WHOLE` whole numbers or `FEW_YEARS` years, or of numbers
+            that are too many for few records, into `intervals_for(records)` intervals with nearly
+            equal counts of records, with their means as representatives.
 
     Raises TableError, EmptyTable, MissingColumn, OptionError.
     """

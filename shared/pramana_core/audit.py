@@ -60,7 +60,9 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append a whole entry with the time. Raises LimitExceeded, StorageFull, NotReady."""
+        """Append an entry as a whole line, with the time. Raises LimitExceeded, StorageFull,
+        NotReady.
+        """
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
@@ -112,7 +114,7 @@ class AuditLog:
             ) from None
 
     def _append(self, descriptor: int, line: bytes) -> None:
-        """Append a line after ending a partial line that a crash may have written."""
+        """Append a line, after ending the partial line that a crash may have left."""
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
             line = b"\n" + line

@@ -1,4 +1,4 @@
-"""Convert cells to text. Each value has one spelling, whichever reader supplies it.
+"""Conversion of cells to text. Each value has one spelling, whichever reader supplies it.
 
 Whole numbers have no decimals. Fractions have the fewest digits that their own precision needs.
 Midnight is written as its date, a truth value as True or False, and a missing cell as empty text.

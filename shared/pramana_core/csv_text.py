@@ -1,4 +1,4 @@
-"""Writes CSV (RFC 4180) and removes the marks that the writer adds.
+"""Writing CSV (RFC 4180), and removing the marks that the writer adds.
 
 A spreadsheet runs a cell that starts with `= + - @`, a tab or a line break as a formula. The writer
 puts an apostrophe before such a text unless it is a number; `unmarked` removes it.

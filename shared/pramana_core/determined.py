@@ -1,8 +1,9 @@
 """Columns of a table that reveal a sensitive column, found by counting pairs of values.
 
-A column reveals another one if guesses of that one's values are right for more than 99 % of the
-records, and wrong at most half as often as always guessing the most frequent value. The value of a
-record is guessed from the other records of its category, so unique ids reveal nothing.
+To test whether a column reveals a sensitive column, the sensitive value of each record is guessed
+from the other records with the same value in the first column. Unique ids therefore reveal nothing.
+The column reveals the sensitive column if more than 99 % of the guesses are right, and if there are
+at most half as many wrong guesses as when always guessing the most frequent value.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 SHARE = 0.99
-"""A column reveals another only if guesses from it are right for more than this share."""
+"""A column reveals another only if more than this share of the guesses from it are right."""
 
 OF_BASE = 0.5
-"""The most errors of these guesses, relative to always guessing the most frequent value."""
+"""The maximum number of wrong guesses, relative to always guessing the most frequent value."""
 
 LEAST_RECORDS = 20
 """With fewer records, columns agree by chance."""
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""The most pairs of values that are counted; a column that reveals another has few of them."""
+"""The maximum number of pairs of values that are counted; a column that reveals another has few of
+them.
+"""
 
 EXACT = 400
 """Up to this many pairs of columns are counted in all records, more pairs in fewer records."""
@@ -36,7 +39,7 @@ _Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Giveaway:
-    """A column, the column that it reveals, and the share of records that are guessed right."""
+    """A column, the column that it reveals, and the share of records with a right guess."""
 
     column: str
     of: str
@@ -70,12 +73,17 @@ class _Pair:
 
 
 class PairCounts:
-    """Counts pairs of values chunk by chunk; drops pairs of columns that cannot be giveaways."""
+    """Counts pairs of values chunk by chunk, and drops pairs of columns that cannot be
+    giveaways.
+    """
 
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take each column's number of categories. The `givers` may reveal `sensitive` columns."""
+        """Prepare the counts; `sizes` has each column's number of categories.
+
+        Columns of `givers` may reveal columns of `sensitive`.
+        """
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1
@@ -99,7 +107,7 @@ class PairCounts:
 
 
 def _given_away(pair: _Pair) -> float | None:
-    """Return the share of right guesses if the first column reveals the second, else None."""
+    """Return the share of right guesses if the first column reveals the second, otherwise None."""
     there = pair.counts > 0
     if not there.any():
         return None
@@ -110,7 +118,7 @@ def _given_away(pair: _Pair) -> float | None:
     group, value, counts = group[order], value[order], counts[order]
     first = np.r_[True, group[1:] != group[:-1]]
     best = np.flatnonzero(first)
-    # Other records of a group guess right if its most frequent value stays so without this record.
+    # A guess is right if the record has its group's most frequent value, even without this record.
     following = np.r_[counts[1:], 0] * ~np.r_[first[1:], True]
     right = int(counts[best][counts[best] - 1 > following[best]].sum())
     judged = np.repeat(np.add.reduceat(counts, best) > 1, np.diff(np.r_[best, len(group)]))

@@ -27,7 +27,7 @@ LEAST_FREE = 256 << 20
 """Free bytes that a disk must have."""
 
 CLOCK_SECONDS = 60
-"""Maximum difference, in seconds, between two clocks that agree."""
+"""The maximum difference, in seconds, between two clocks that agree."""
 
 
 class NotChecked(Exception):
@@ -54,7 +54,9 @@ class Finding:
 
 
 def examine(examined: Any, checks: Iterable[Callable[[Any], str]]) -> tuple[Finding, ...]:
-    """Return the finding of each check, in order; a repeated fault is reported only once."""
+    """Return the finding of each check, in order. A fault that several checks find is reported
+    once.
+    """
     found: dict[tuple[object, str], Finding] = {}
     for check in checks:
         finding = _finding(check.__name__.strip("_").replace("_", "-"), examined, check)
@@ -114,7 +116,9 @@ def check_clock(date: str | None, now: datetime, whose: str) -> str:
 def check_end(
     end: datetime | None, now: datetime, what: str, kind: type[PramanaError], remedy: str
 ) -> str:
-    """Check that a thing stays valid for more than `WARN_DAYS`. Raises an error of class `kind`."""
+    """Check that something stays valid for more than `WARN_DAYS`. Raises an error of class
+    `kind`.
+    """
     if end is None:
         return f"{what} is valid; its end is unknown."
     if end > now + timedelta(days=WARN_DAYS):
@@ -124,8 +128,8 @@ def check_end(
 
 
 def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
-    """Check when the certificates in PEM files expire. Raises ConfigError, or NotChecked without
-    certificates.
+    """Check when the certificates in PEM files expire. Raises ConfigError; NotChecked if there are
+    none.
     """
     lines = [
         check_certificate(path.read_bytes(), now, f"The {what} {path}")

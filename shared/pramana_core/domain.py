@@ -15,16 +15,16 @@ from pramana_core.alike import did_you_mean, first_few, repeated_in
 from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
 CATEGORIES = 1 << 16
-"""The most categories of a variable in a message to the miner."""
+"""The maximum number of categories of a variable in a message to the miner."""
 
 VARIABLES = 1 << 12
-"""The most variables of a block or a job."""
+"""The maximum number of variables of a block or a job."""
 
 OWNERS = 256
-"""The most owners of a study."""
+"""The maximum number of owners of a study."""
 
 _SHOWN = 10
-"""The most variables that the printed form of a domain names."""
+"""The maximum number of variables that the printed form of a domain names."""
 
 
 def _short(values: tuple[object, ...]) -> str:

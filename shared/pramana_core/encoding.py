@@ -34,7 +34,7 @@ def encode(
     empty: int = EMPTY_CELL,
     unknown: int = UNKNOWN,
 ) -> npt.NDArray[np.int64]:
-    """Return the codes of n cells: labels, other spellings of labels, or numbers.
+    """Return the codes of n cells, which are labels, other spellings of labels, or numbers.
 
     An empty text that is not a category gets the code `empty`, any other unknown value `unknown`.
     """
@@ -81,9 +81,9 @@ def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
 class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
-    A cell matches an equal label first, then the only label that it may spell differently (1 as
-    1.0, True as true or 1), then the interval that contains its number. Text is stripped, in
-    Unicode NFC.
+    A cell matches, in this order: the equal label; the only label that it may spell differently (1
+    as 1.0, True as true or 1); the interval that contains its number. Text is stripped, in Unicode
+    NFC.
     """
 
     def __init__(self, categories: Sequence[str]):
@@ -152,7 +152,7 @@ def _written(value: Value) -> tuple[str, ...]:
 
 
 def number_of(value: object) -> float:
-    """Return a number or the number that a text spells, and NaN for anything else."""
+    """Return the number that a value is or spells, and NaN for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return math.nan
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):

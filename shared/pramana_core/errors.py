@@ -83,9 +83,9 @@ _TABLE: Mapping[str, tuple[Any, ...]] = {
 
 
 class PramanaError(Exception):
-    """The base class of all errors of this package; `str(error)` is the message, then the remedy.
+    """The base class of all errors of this package. `str(error)` is the message, then the remedy.
 
-    Code, title, HTTP status and exit code come from `_TABLE` or from the base class.
+    Code, title, HTTP status and exit code come from `_TABLE` or are inherited from the base class.
 
     Attributes:
         message: the problem.
@@ -185,7 +185,7 @@ class PlanConflict(PlanError):
 
 
 class RecordsCorrected(PlanConflict):
-    """Values of reported records have changed; the owner must say how to treat them."""
+    """Values of reported records have changed, and the owner must decide how to report them."""
 
 
 class RecordsExchanged(PlanConflict):
@@ -265,11 +265,13 @@ class ChangedSinceShown(StateError):
 
 
 class PartInvalid(StateError):
-    """The bytes have the announced digest, but their content differs from the announced release."""
+    """The bytes have the announced digest, but their content does not fit the announced release."""
 
 
 class BudgetExceeded(StateError):
-    """A release, or what a study released before, costs more epsilon than the study's budget."""
+    """A release, or everything that a study has released, needs more epsilon than the budget
+    has.
+    """
 
 
 class StudyPlanNotFollowed(StateError):
@@ -326,7 +328,7 @@ class JobCancelled(StateError):
 
 
 class SmallCounts(StateError):
-    """Exact parameters would rest on fewer records than the custodian allows."""
+    """Exact parameters would be computed from fewer records than the custodian allows."""
 
 
 class OtherGroupings(StateError):

@@ -1,4 +1,4 @@
-"""Translates a full disk into StorageFull.
+"""Translation of errors of a full disk into StorageFull.
 
 The error names the data that could not be stored, and the path if its reader may know the path. It
 never contains the data.
@@ -23,7 +23,10 @@ def is_full(error: OSError) -> bool:
 
 
 def no_room(what: str, path: Path | None = None) -> StorageFull:
-    """Return the error that `what` cannot be stored. Give `path` only if the reader may know it."""
+    """Return the error that `what` cannot be stored.
+
+    Pass `path` only if the readers of the error may see it.
+    """
     place = "" if path is None else f" at {path}"
     return StorageFull(
         f"There is no room for {what}{place}; nothing was changed.",

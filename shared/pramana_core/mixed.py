@@ -115,7 +115,7 @@ class CategoricalColumn:
         return CategoricalColumn(self.name, self.codes[chosen], self.categories)
 
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
-        """Return the same values coded by other labels.
+        """Return the same values with codes for other labels.
 
         Raises UnknownCategory for values not in `labels`; its message contains `unknown` and
         `remedy`.
@@ -214,9 +214,10 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column coded by the `known` categories, where None means numbers.
+    """Return a column with the codes of the `known` categories.
 
-    Raises TableError, UnknownCategory; `what` names the table or model in the message.
+    If `known` is None, the column must have numbers and is unchanged. `what` names the table or
+    model in messages. Raises TableError, UnknownCategory.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
@@ -358,8 +359,9 @@ def design_of(table: MixedTable) -> DesignMatrix:
 
 
 def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return n x k varying columns with mean 0 and variance 1 (n in the denominator), and the k
-    means and k standard deviations of the original columns.
+    """Return the varying columns, n x k, with mean 0 and variance 1, and their original scales.
+
+    The scales are the k means and the k standard deviations (n in the denominator).
     """
     centres = np.mean(matrix, axis=0)
     # The mean of large numbers is rounded; the mean of the differences corrects it.

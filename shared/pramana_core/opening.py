@@ -1,4 +1,4 @@
-"""A lock on a folder: one process at a time opens files in it, and the others wait."""
+"""A lock on a folder, so that one process at a time opens its files and the others wait."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def require_own_folder(folder: Path) -> None:
 
 
 def require_private_key(key: Path) -> None:
-    """Check that only its owner may read a private key, as PostgreSQL does.
+    """Check that nobody but its owner may read a private key, as PostgreSQL does.
 
     The group may also read a key that belongs to root: systems share keys between services in this
     way. Raises KeyFileError, OSError.
@@ -99,9 +99,9 @@ _TLS_WORDS = {
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file with mode 600 unless it exists.
+    """Create an empty file with mode 600, unless it exists.
 
-    An existing SQLite file is not opened: closing it would release all locks of the process
+    An existing SQLite file is not opened, because closing it would release all locks of the process
     (https://www.sqlite.org/howtocorrupt.html, 2.2).
     """
     with suppress(FileExistsError):

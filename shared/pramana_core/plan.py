@@ -27,7 +27,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PlanError
 
 _SHOWN = 10
-"""The most blocks of a plan, and variables of a block, that the printed form names."""
+"""The maximum number of blocks of a plan, and variables of a block, that the printed form names."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,14 @@ class Block:
 
     @property
     def widest(self) -> int:
-        """The largest number of categories of any variable."""
+        """The largest number of categories of any of the variables."""
         return max(v.size for v in self.variables)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the block's canonical JSON in hexadecimal, which keys its random draws."""
+        """SHA-256 of the block's canonical JSON in hexadecimal, from which the keys of its draws
+        derive.
+        """
         # Representatives are left out: they change a category's meaning, not the randomization.
         # A new digest would draw the same values again, which is a further privacy loss.
         variables = [{"name": v.name, "categories": list(v.categories)} for v in self.variables]
@@ -250,7 +252,7 @@ def _summary(block: Block) -> str:
 
 
 def _coordinated(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks in order; blocks of the same coin are joined where the first one was."""
+    """Return the blocks in order, with blocks of the same coin joined at the place of the first."""
     together: dict[str, list[tuple[Block, Coordinated]]] = {}
     made: list[list[tuple[Block, Coordinated]] | Block] = []
     for block in blocks:

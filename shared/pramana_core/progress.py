@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A callback for the steps done and their total; it may raise an exception to stop the work."""
+    """A callback for the steps done and their total. It may raise an exception to stop the work."""
 
     def __call__(self, done: int, total: int, /) -> None:
         """Receive the progress."""
@@ -29,7 +29,7 @@ OnShare = Callable[[float], None]
 
 
 class Repeating:
-    """A progress callback that can repeat its last report, so that a step can be stopped midway."""
+    """A progress callback that can repeat its last report, which can stop a step midway."""
 
     def __init__(self, report: Progress):
         self._report = report

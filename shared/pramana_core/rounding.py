@@ -1,4 +1,4 @@
-"""Printed bounds: losses rounded up and remainders of budgets rounded down, to four digits.
+"""Rounding of printed bounds: losses up, and remainders of budgets down, to four digits.
 
 A bound that is rounded to nearest may be smaller than the loss that it bounds.
 """
@@ -17,16 +17,16 @@ _SLACK: Final = 1e-9
 def rounded_up(bound: float) -> str:
     """Return a bound on a loss as text, rounded up to four significant digits.
 
-    An excess of less than 1e-7 of the bound is dropped: the multiples of 2^-32 that make a gamma of
-    36 can give 36.0000002.
+    An excess of less than 1e-7 of the bound is dropped, because weights that are multiples of 2^-32
+    can turn a gamma of 36 into 36.0000002.
     """
     return _four_digits(bound * (1 - _GRID_ERROR), ROUND_CEILING)
 
 
 def rounded_down(remainder: float) -> str:
-    """Return what is left of a budget as text, rounded down to four significant digits.
+    """Return the remainder of a budget as text, rounded down to four significant digits.
 
-    A deficit of less than 1e-9 of the remainder is dropped, because budgets allow this excess.
+    A deficit of less than 1e-9 of the remainder is ignored, because budgets allow the same excess.
     """
     return _four_digits(remainder * (1 + _SLACK), ROUND_FLOOR)
 

@@ -34,7 +34,7 @@ def why_codes(name: str, texts: Collection[str]) -> str:
     """Return why the digits of a column are codes, or an empty text if they are numbers.
 
     Numbers are not written as 02116, 1E5 or +49301234, and dates cannot be cut into intervals.
-    `name` is the column's name, which may indicate codes. `texts` are its distinct values.
+    `name` is the column's name, which may indicate codes. `texts` are the column's distinct values.
     """
     if any(re.match(r"[+-]?0[0-9]", text) for text in texts):
         return "numbers with leading zeros"

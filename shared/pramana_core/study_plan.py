@@ -34,12 +34,14 @@ from pramana_core.plan import Block, Plan
 from pramana_core.privacy import NOTHING, Amplification, composed
 
 _NAMED = 5
-"""The most variables of a block that a message names."""
+"""The maximum number of variables of a block that a message names."""
 
 
 @dataclass(frozen=True)
 class StudyPart:
-    """An owner's part of a set: the owner's index, its variables' indices, and their channel."""
+    """An owner's part of a set: the index of the owner, the indices of its variables, and their
+    channel.
+    """
 
     owner: Annotated[int, Ge(0), Lt(OWNERS)]
     axes: Annotated[tuple[Annotated[int, Ge(0)], ...], Len(1, VARIABLES)]
@@ -236,7 +238,7 @@ class StudyPlan:
 
     @property
     def domain(self) -> Domain:
-        """All variables, owner by owner."""
+        """All variables, ordered by owner."""
         return Domain(tuple(v for _, variables in self.owners for v in variables))
 
     @property
@@ -298,7 +300,9 @@ def _require_once(what: str, names: Sequence[str]) -> None:
 def _by_owner(
     choice: Choice, place: Sequence[int]
 ) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
-    """Yield owner, axes and channel of each owner's part; `place` maps a variable to its owner."""
+    """Yield the owner, the axes and the channel of each owner's part. `place` maps variables to
+    owners.
+    """
     groups = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
     if len(groups) == 1:
         yield (*groups[0], choice.channel)

@@ -81,7 +81,7 @@ def report_error(error: PramanaError) -> None:
 
 
 class Bar:
-    """A progress bar; call it as a `Progress`, or call `stage` for work in stages."""
+    """A progress bar. Call it as a `Progress`, or call `stage` for work in stages."""
 
     def __init__(self, bar: progress.Progress, doing: str, patience: float):
         self._bar = bar
@@ -90,7 +90,7 @@ class Bar:
         self._began = bar.get_time()
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Show the finished part of the total. The bar appears at once if the total is unknown."""
+        """Show how much of the total is done. The bar appears at once if the total is unknown."""
         self._bar.update(self._task, completed=done)
         # Rich's update ignores a total of None, so the total is set here.
         self._bar.tasks[0].total = total
@@ -156,7 +156,7 @@ _SHOWN_OF_A_GROUP = 3
 
 
 def application(about: str, **settings: Any) -> typer.Typer:
-    """Return an application without commands, whose tracebacks show no values."""
+    """Return an application without commands. Its tracebacks show no values."""
     # A traceback with local variables would print cells of a table.
     app = typer.Typer(help=about, no_args_is_help=True, pretty_exceptions_enable=False, **settings)
     app.callback()(_root)

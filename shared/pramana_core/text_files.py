@@ -1,4 +1,4 @@
-"""Reads text files in the encoding of their byte order mark, or as UTF-8 without a mark."""
+"""Reading text files in the encoding of their byte order mark, or as UTF-8 without a mark."""
 
 from __future__ import annotations
 

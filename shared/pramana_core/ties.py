@@ -1,9 +1,9 @@
 """Comparisons that do not depend on the last digits: candidates that nearly tie stay in order.
 
 Processors and libraries round differently, so numbers that are equal in exact arithmetic, or nearly
-so, can compare differently on two machines. Here numbers that differ by less than a relative
+so, can compare differently on two machines. Here, numbers that differ by less than a relative
 tolerance tie, and the first candidate of a tie wins. Callers list their candidates in a meaningful
-order (the simpler first, then by name) and document it.
+order (simpler candidates first, then by name) and document it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _ROUNDING: Final = 1e-3
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
     """Return the index of the first of N values that ties with the largest; NaN never wins.
 
-    Values tie within `tie` times the largest magnitude, or times `scale` if that is larger: the
-    size of the numbers that the values were computed from. Raises ValueError: no value is a number.
+    Values tie if they differ by at most `tie` times the largest magnitude, or times `scale` if that
+    is larger. `scale` is the size of the numbers that the values were computed from. Raises
+    ValueError: no value is a number.
     """
     numbers = np.asarray(values, dtype=float)
     if np.isnan(numbers).all():
@@ -46,7 +47,7 @@ def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TI
 def first_largest_of_rows(
     rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return for each of n rows the index of the first value that ties with the largest, or 0."""
+    """Return, for each of n rows, the index of the first value that ties with the largest, or 0."""
     numbers = np.asarray(rows, dtype=float)
     known = np.where(np.isnan(numbers), -np.inf, numbers)
     best = known.max(axis=1, keepdims=True)
@@ -60,7 +61,7 @@ def first_largest_of_rows(
 def descending(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return the indices of N values from the largest down; ties stay in order.
+    """Return the indices of N values from the largest to the smallest; ties stay in order.
 
     Values tie as in `levels`, except that the first level starts at the largest value. A value that
     is smaller by more than a tie never comes before a larger one. NaN comes last.
@@ -71,17 +72,18 @@ def descending(
 def ascending(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return the indices of N values from the smallest up; see `descending`."""
+    """Return the indices of N values from the smallest to the largest; see `descending`."""
     return np.argsort(levels(values, scale=scale, tie=tie), kind="stable")
 
 
 def levels(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.float64]:
-    """Return levels 0, 1, ... of N values from the smallest up; values of a level tie, NaN stays.
+    """Return the levels 0, 1, ... of N values, from the smallest value up; NaN for NaN.
 
-    A level contains the values that exceed its smallest value by at most `tie` times the largest
-    finite value, or `scale` if larger. Values within a thousandth of a tie always share a level.
+    The values of a level tie. A level contains the values that exceed its smallest value by at most
+    `tie` times the largest finite value, or `scale` if larger. Values within a thousandth of a tie
+    always share a level.
     """
     numbers = np.asarray(values, dtype=float)
     order = np.argsort(numbers, kind="stable")[: np.count_nonzero(~np.isnan(numbers))]

@@ -273,6 +273,7 @@ def test_a_plan_states_its_central_bound_at_the_delta_of_the_study(world: World)
     world.owner("north", 3, AGE)
     told = json.loads(world.call("north", "plan", "--json").out)
     assert told["central"]["delta"] == 1e-5
+    assert "at delta 1e-05" in " ".join(world.call("north", "plan").out.split())
     mine = [ShuffledReport.of(pm.Symmetric.from_gamma(2, gamma)) for gamma in (3, 2)]
     report = ShuffledReport.together(mine)
     assert told["central"]["epsilon"] == central_loss(report, 40, 1e-5).epsilon

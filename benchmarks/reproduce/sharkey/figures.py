@@ -19,7 +19,7 @@ from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_tab
 from pramana_core.pictures import plots
 
 QUICK_RECORDS = 1_500
-"""The most records of a table with --quick, drawn at random."""
+"""The maximum number of records of a table with --quick, drawn at random."""
 
 
 @dataclass(frozen=True)

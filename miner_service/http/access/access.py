@@ -32,7 +32,7 @@ _STAFF_ONLY = ("worker", "runs")
 
 @dataclass(frozen=True)
 class Caller:
-    """The sender of a request: the token's id, role, study (None for the admin) and name."""
+    """The sender of a request: its token's id, role, study (None for the admin) and name."""
 
     token: str
     role: str
@@ -138,7 +138,7 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
 
 
 def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | None) -> None:
-    """Store the use of a token and of a session, but not at every request."""
+    """Store when a token and its session were used, but not at every request."""
     settings = services.settings.tokens
     used = row.last_used
     fresh = used is not None and (now - used).total_seconds() < settings.noted_seconds

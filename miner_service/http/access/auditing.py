@@ -29,7 +29,9 @@ _ASKS_NOTHING = ("sign_out",)
 
 
 class AuditMiddleware:
-    """Writes each line before the response; rejects changes if the disk has no space for it."""
+    """Writes each audit line before the response. Rejects changes if the disk has no space for the
+    line.
+    """
 
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app
@@ -104,13 +106,13 @@ class AuditMiddleware:
 
 
 class _UnknownCallers:
-    """Counts unsuccessful requests of unknown callers, by action."""
+    """Counts the unsuccessful requests of unknown callers by action, for one line per minute."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
 
     def count(self, action: str, now: datetime) -> int | None:
-        """Return how many requests since the last line had none; None if this one gets none."""
+        """Return the count of requests since the last line, or None if this request has no line."""
         noted, unnoted = self._last.get(action, (None, 0))
         if noted is not None and now - noted < _A_MINUTE:
             self._last[action] = noted, unnoted + 1

@@ -48,7 +48,7 @@ class Queue:
 
     @classmethod
     def of(cls, services: Services, session: Session) -> Queue:
-        """Read the current queue."""
+        """Return the state of the queue."""
         query = select(JobRow.state, func.count()).group_by(JobRow.state)
         found: dict[str, int] = dict(session.execute(query).all())
         oldest = session.scalar(select(func.min(JobRow.created)).where(JobRow.state == "queued"))
@@ -100,11 +100,11 @@ class Figures:
             self._problems.labels(code).inc()
 
     def describe(self) -> list[Any]:
-        """Return nothing, because a description would read the store at registration."""
+        """Return nothing: a description at registration would have to read the store."""
         return []
 
     def collect(self) -> Iterator[Any]:
-        """Yield the metrics of the store and the disk; what cannot be read is missing."""
+        """Yield the metrics of the store and the disk, without those that cannot be read."""
         up = 1.0
         try:
             with self._services.database.read() as session:

@@ -24,10 +24,11 @@ from miner_service.services import Services
 from pramana_core.errors import LimitExceeded
 
 OPEN_BODY = 4096
-"""Maximum bytes of the body of a request without a token, such as one with a secret."""
+"""The maximum number of bytes of the body of a request without a token, such as one with a secret.
+"""
 
 UNANNOUNCED_BODY = 1 << 20
-"""Maximum bytes of a JSON body whose length is not stated (a chunked request)."""
+"""The maximum number of bytes of a JSON body whose length is not stated (a chunked request)."""
 
 _SMALL = 64 * 1024
 """Bodies of up to this many bytes do not count against the limits on concurrent bodies."""
@@ -36,10 +37,12 @@ LEAST_RATE = 16 * 1024
 """Minimum average rate of a body, in bytes per second, after `body_seconds`."""
 
 _MEMORY = 48 << 20
-"""Maximum bytes of memory for the large JSON bodies of all senders together."""
+"""The maximum number of bytes of memory for the large JSON bodies of all senders together."""
 
 _LARGE_AT_ONCE = 2
-"""Maximum large JSON bodies that are parsed at once, because parsed bodies need more memory."""
+"""The maximum number of large JSON bodies that are parsed at once, because parsed bodies need more
+memory.
+"""
 
 _BLOCK = 512 * 1024
 """Size, in bytes, of the buffer for writing a part."""
@@ -50,7 +53,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Gate:
-    """The state that all requests share: rates, concurrent bodies, and their memory."""
+    """The state that all requests share: rates, concurrent bodies, and the memory for bodies."""
 
     def __init__(self, services: Services, now: Callable[[], float] = time.monotonic) -> None:
         web = services.settings.web
@@ -149,7 +152,7 @@ def too_long(what: str, limit: int) -> LimitExceeded:
 
 @dataclass
 class SpooledBody:
-    """The part of a body that was already written: its size in bytes and its SHA-256."""
+    """What has been written of a body: its size in bytes and its SHA-256."""
 
     file: BinaryIO | None
     size: int = 0

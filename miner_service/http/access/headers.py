@@ -1,4 +1,4 @@
-"""The headers, the count in the metrics, and the log line of every response."""
+"""The headers, the metrics and the log line of every response."""
 
 from __future__ import annotations
 

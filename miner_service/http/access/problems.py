@@ -36,7 +36,9 @@ _MOST_FIELDS = 10
 
 
 def address_of(scope: Scope) -> str | None:
-    """Return the address of a request's sender; behind a trusted proxy, as the proxy states it."""
+    """Return the address of a request's sender. Behind a trusted proxy, it is the stated
+    address.
+    """
     return scope["client"][0] if scope.get("client") else None
 
 
@@ -75,7 +77,9 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
 
 
 def failure_response(error: Exception, scope: Scope) -> Response:
-    """Return the response to a failed request; note its code and reason for metrics and log."""
+    """Return the response to a failed request, and store its code and reason for metrics and
+    log.
+    """
     state = scope.setdefault("state", {})
     request = state.get("request_id")
     document = problem_of_failure(error, instance=scope["path"])
@@ -115,9 +119,7 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def found_before(model: type, why: str = "It already existed.") -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of status 200, for a route that may find an existing
-    object.
-    """
+    """Return the OpenAPI description of status 200 for a route that may find an existing object."""
     return {200: {"model": model, "description": why}}
 
 
@@ -155,7 +157,9 @@ def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> str:
-    """Return the path of an invalid field as sent, without the names of alternative messages."""
+    """Return the path of an invalid field as the client sent it, without the names of message
+    types.
+    """
     location, steps = error["loc"], list[Any]()
     for step in location:
         at_place = isinstance(sent, list) and isinstance(step, int) and step < len(sent)

@@ -54,10 +54,10 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 def enter(
     services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
 ) -> tuple[Caller, PramanaError | None]:
-    """Identify the sender of a request by its `Authorization` header, and apply a rule.
+    """Identify the sender of a request by its `Authorization` header, and apply an access rule.
 
-    Return the caller and the error, if any: a rejected request also counts against the caller's
-    rate. Raises Unauthenticated.
+    Return the caller and the error, if any. The error is returned because a rejected request also
+    counts against the caller's rate. Raises Unauthenticated.
     """
     now = services.now()
     with services.database.read() as session:
@@ -123,7 +123,7 @@ class RuledRoute(APIRoute):
 
 
 class RuledRouter(APIRouter):
-    """A router whose routes check their rules, and state them in their descriptions."""
+    """A router for routes with access rules, which the descriptions of the routes state."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(route_class=RuledRoute, **options)
@@ -139,7 +139,7 @@ class RuledRouter(APIRouter):
 
 
 def require_ruled(routes: Iterable[BaseRoute]) -> None:
-    """Check that each route has a rule and each rule a route. Raises TypeError."""
+    """Check that each route has a rule, and that each rule has a route. Raises TypeError."""
     found = list(iter_route_contexts(list(routes)))
     for route in found:
         if not isinstance(route.route, RuledRoute):

@@ -1,4 +1,4 @@
-"""The access rules: for each route its scope, which is checked first, and its roles."""
+"""The access rules. Each route has a scope, which is checked first, and roles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
 
 class Scope(Enum):
-    """The kind of object that a caller must be allowed to see; the value is its path parameter."""
+    """The kind of object in a route's path that the caller must be allowed to see.
+
+    The value is the name of the path parameter.
+    """
 
     OPEN = "open"
     """No object, and no token is needed."""

@@ -13,7 +13,7 @@ BURST_SECONDS = 10
 """A sender that was idle may send as many requests at once as are allowed in these seconds."""
 
 _MOST_KEPT = 4096
-"""Maximum senders before the senders with a full bucket are forgotten."""
+"""The maximum number of senders before the senders with a full bucket are forgotten."""
 
 Now = Callable[[], float]
 
@@ -47,7 +47,9 @@ class Buckets:
 
 @dataclass
 class InFlight:
-    """Concurrent bodies of each token: at most `bodies`, with at most `size` bytes in total."""
+    """Limits the concurrent bodies of each token: at most `bodies`, of at most `size` bytes in
+    total.
+    """
 
     bodies: int
     size: int

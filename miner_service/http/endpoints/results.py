@@ -27,7 +27,9 @@ from pramana_core.wire.models import Dashboard, DashboardStudy, ModelEntry
 from pramana_core.wire.releases import Alignment
 
 NEWEST = 100
-"""Maximum studies, owners, releases, jobs and models on the dashboard; the newest are shown."""
+"""The maximum number of studies, owners, releases, jobs and models on the dashboard; the newest are
+shown.
+"""
 
 
 def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:
@@ -77,12 +79,12 @@ def study_seen(
 
 
 def models_of(session: Session, caller: Caller, study: str, paging: Paging) -> Page[ModelEntry]:
-    """Return a page of the models of a study that a caller may see."""
+    """Return one page of the list of a study's models that a caller may see."""
     return page_of(session, _models(caller, study), ModelRow.seq, paging, _entry)
 
 
 def visible_models(session: Session, caller: Caller, study: str, among: Sequence[str]) -> list[str]:
-    """Return the ids in `among` of models that a caller may see, in the same order."""
+    """Return those ids in `among` whose models a caller may see, in the same order."""
     query = _models(caller, study).where(ModelRow.id.in_(among))
     known = {row.id for row in session.scalars(query)}
     return [model for model in dict.fromkeys(among) if model in known]

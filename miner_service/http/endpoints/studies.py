@@ -289,5 +289,5 @@ def forecast_privacy(
             refused = error
         disclosures = losses_of_plan(owner, plan, body.draws)
         return forecast(
-            services, session, study, disclosures, refused, shown_to_owner=caller.as_owner
+            services, session, study, plan, disclosures, refused, shown_to_owner=caller.as_owner
         )

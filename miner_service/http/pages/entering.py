@@ -46,8 +46,9 @@ _A_DAY = 24 * 3600
 
 @dataclass(frozen=True)
 class Visit:
-    """A browser's cookie, and a word derived from it, without which forms are rejected as
-    forged.
+    """A browser's cookie, and the word derived from it that every form must contain.
+
+    The word protects against forged forms from other sites.
     """
 
     cookie: str

@@ -69,7 +69,7 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class Input:
-    """A field of a form. An empty `nullable` field means null."""
+    """A field of a form. If `nullable`, an empty field means null."""
 
     name: str
     kind: str
@@ -134,7 +134,9 @@ class Input:
 
 
 def _names(texts: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the names in a field: known names, JSON lists of names, or names on lines."""
+    """Return the names in a field, written as known names, JSON lists of names, or one name per
+    line.
+    """
     found: list[str] = []
     for text in texts:
         listed = [text] if text in known else _listed(text)
@@ -152,7 +154,7 @@ def _listed(text: str) -> list[str] | None:
 
 
 def _mapping(text: str, where: str) -> dict[str, Any]:
-    """Return a JSON object. Raises InputError."""
+    """Return the JSON object in a field. Raises InputError."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -167,14 +169,16 @@ def _mapping(text: str, where: str) -> dict[str, Any]:
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:
-    """Return the fields of a specification's schema: `first` fields, then those folded away."""
+    """Return the form fields for a specification's schema, with the fields in `first` before all
+    others.
+    """
     found = list(_inputs(schema, schema.get("$defs", {}), ""))
     shown = sorted((one for one in found if one.first), key=lambda one: one.place or 0)
     return (*shown, *(one for one in found if not one.first))
 
 
 def nested(values: Mapping[str, Any], inputs: Iterable[Input]) -> dict[str, Any]:
-    """Return the values of fields as a specification with nested objects."""
+    """Return a specification as nested objects, from the values of its fields by path."""
     found: dict[str, Any] = {}
     for one in inputs:
         if one.name not in values:
@@ -267,7 +271,9 @@ class JobForm:
         return read_message(JobCreate, {"spec": spec}, leave_out=2)
 
     def fields_of(self, spec: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Return the form's fields for a specification, without options that the miner chose."""
+        """Return the form's fields, filled from a specification without options that the miner
+        chose.
+        """
         found = {}
         for one in self.inputs:
             value: Any = spec
@@ -279,10 +285,10 @@ class JobForm:
     def remedied(
         self, fields: Mapping[str, list[str]], remedy: str | None
     ) -> list[tuple[str, str]]:
-        """Return the combinations of choices that a remedy suggests.
+        """Return the combinations of choices that an error's remedy suggests.
 
-        Each is a label and the form's query string with all fields. Without a suggestion, the only
-        label is empty and the fields are unchanged.
+        Each combination is a label and the form's query string with all fields. Without a
+        suggestion, the only label is empty and the fields are unchanged.
         """
         quoted = re.findall(r"[\"']([\w-]+)[\"']", remedy or "")
         named = [
@@ -330,7 +336,7 @@ def form_of(kind: str) -> JobForm:
 
 
 def variables_of(session: Session, study: str, form: JobForm) -> list[tuple[str, str]]:
-    """Return the variables that a job of a kind can use, each with its owner."""
+    """Return the variables that this kind of job can use, each with its owner."""
     rows = releases_in_use(session, study, form.of.release_kind)
     kind = KINDS[form.of.release_kind]
     return [(name, owner) for owner, row in rows.items() for name in kind.columns(content_of(row))]

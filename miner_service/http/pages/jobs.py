@@ -23,7 +23,9 @@ from pramana_core.wire.jobs import JobName
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
-"""Maximum variables that a form lists for selection; with more variables, names are typed."""
+"""The maximum number of variables that a form lists for selection; with more variables, names are
+typed.
+"""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")

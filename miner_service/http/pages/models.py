@@ -22,7 +22,7 @@ from pramana_core.wire.models import ModelHead
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COMPARED = 4
-"""Maximum models in a comparison."""
+"""The maximum number of models in a comparison."""
 
 _SUFFIXES = {"document": "document.json", "text": "txt", "page": "html"}
 
@@ -60,7 +60,9 @@ def compare_models(
 
 
 def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
-    """Return rows of a name and each model's value: first the assessment, then what differs."""
+    """Return table rows with a name and each model's value: first the assessment, then the
+    differences.
+    """
     worths = [one.worth.to_worth() if one.worth else Worth("") for one in found]
     figures = [{figure.name: figure.words for figure in worth.figures} for worth in worths]
     shown = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]

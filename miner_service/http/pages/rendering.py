@@ -28,7 +28,7 @@ PAGES = Pages("miner_service.http.pages")
 def page(
     request: Request, template: str, *, status: int = 200, title: str, **shown: Any
 ) -> Response:
-    """Return a page from a file of `templates`, which gets the title, the caller, and `shown`."""
+    """Return a page from a template, with its title, the caller and the values in `shown`."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     known = {"title": title, "who": caller, "word": state["visit"].word}
@@ -87,7 +87,7 @@ def release_words(release: Release) -> list[str]:
 
 @dataclass(frozen=True)
 class _ReleaseContent:
-    """A release's content. It is compared by its digest, as the key of a cache."""
+    """A release's content, compared by its digest so that it can be the key of a cache."""
 
     kind: str
     digest: str

@@ -28,7 +28,8 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COLUMNS = 40
-"""Maximum columns on a study's page, which shows the columns with the largest losses."""
+"""The maximum number of columns on a study's page, which shows the columns with the largest losses.
+"""
 
 _ALL_COLUMNS = 1000
 _FEW = 5
@@ -157,7 +158,7 @@ def sum_words(privacy: StudyPrivacy) -> str:
 
 @dataclass(frozen=True)
 class BudgetBar:
-    """A bar of spent and remaining epsilon; `spent` is None if no epsilon bounds the loss."""
+    """A bar of spent and remaining epsilon. `spent` is None if no epsilon bounds the loss."""
 
     owner: str
     what: str
@@ -168,7 +169,7 @@ class BudgetBar:
 
 @dataclass(frozen=True)
 class Spent:
-    """A study's bars of owners and of the record, and its bars of columns, with the largest first.
+    """A study's bars: for each owner, for a whole record, and for each column, largest loss first.
 
     The columns of a block share one bar, because they share its epsilon.
     """

@@ -1,6 +1,4 @@
-"""Receiving columns from a peer. They are checked against its announcement, counted, and never
-stored.
-"""
+"""Receiving columns from a peer: they are checked against its announcement, and never stored."""
 
 from __future__ import annotations
 
@@ -43,7 +41,9 @@ class ReceivedColumns:
 
 
 def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
-    """Return the blocks that a peer draws, after a check against its offer. Raises PeerDeviated."""
+    """Check and return the blocks that a peer draws, compared with its offer. Raises
+    PeerDeviated.
+    """
     try:
         plan = announced.to_plan()
     except PramanaError as error:
@@ -71,7 +71,9 @@ def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
 
 
 def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> None:
-    """Check that a package contains the offered records under a plan. Raises PeerDeviated."""
+    """Check that a package contains the offered records, randomized by a plan. Raises
+    PeerDeviated.
+    """
     counts = sum(part.records for part in package.parts)
     whole = release_digest(plan.digest, package.parts)
     if (package.records, counts, package.digest) != (offer.records, offer.records, whole):

@@ -1,4 +1,4 @@
-"""The owners' joint network: merging the parts, checking the whole, and writing its files.
+"""The owners' joint network: merging its parts, checking the whole, and writing its files.
 
 `network.json` has the format of the miner's models.
 """
@@ -35,7 +35,7 @@ _ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True, eq=False)
 class MergedNetwork:
-    """The whole network, and the owners' statements on its links."""
+    """The whole network, and what the owners state about its links."""
 
     learned: LearnedBayesNet
     links: tuple[StatedLink, ...]
@@ -123,7 +123,7 @@ def files_of(
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:
-    """Return SHA-256 over names and contents of the files, which owners compare."""
+    """Return the SHA-256 of the names and contents of the files, which the owners compare."""
     running = hashlib.sha256()
     for name in sorted(files):
         running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())

@@ -1,7 +1,7 @@
 """Releases to a peer: only the columns that the peer may receive, recorded before they are sent.
 
-Whole blocks are randomized, with the same keyed draws as in any release, and then columns that were
-not requested are dropped. Therefore nobody receives two randomizations of one value.
+Whole blocks are randomized, with the same keyed draws as in any release; only then are the columns
+dropped that were not requested. Therefore nobody receives two randomizations of one value.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from pramana_core.wire.releases import release_digest
 
 @dataclass(frozen=True)
 class Share:
-    """The blocks for a peer: `drawn` as they are randomized, and `sent` as declared to the peer."""
+    """The blocks for a peer: after randomization (`drawn`), and as the peer sees them (`sent`)."""
 
     drawn: tuple[Block, ...]
     sent: tuple[Block, ...]
 
     @property
     def plan(self) -> Plan:
-        """The plan of the blocks that are sent."""
+        """The plan with the blocks in the form in which they are sent."""
         return Plan(self.sent)
 
     def of(self, made: SortedReports) -> Randomized:
-        """Return the part of randomized reports that is sent."""
+        """Return the columns that are sent, from randomized reports."""
         plan = self.plan
         columns = {name: made.columns[name][:] for name in plan.reported_sizes}
         return Randomized(plan, made.keys[:], columns)
@@ -57,7 +57,7 @@ class OutgoingPackage:
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return the share of a peer that may receive some variables, or None if it is empty.
 
-    If a block's channel allows, the share is the margin of the block's joint draw; otherwise it is
+    If a block's channel permits, the share is the margin of the block's joint draw; otherwise it is
     the whole block.
     """
     drawn, sent = [], []

@@ -1,6 +1,6 @@
 """The privacy loss of a session: by column, by owner and for a whole record.
 
-The sum bounds the disclosure to colluding peers. Parameters that are shared exactly have no
+The sum also bounds the disclosure to peers who collude. Parameters that are shared exactly have no
 epsilon.
 """
 
@@ -23,7 +23,9 @@ from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
 def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
-    """Add up the loss of the blocks that owners draw. Each block counts once for all receivers."""
+    """Return the total loss of the blocks that owners draw. Each block counts once for all
+    receivers.
+    """
     return total_loss(
         BlockDisclosure(
             owner,

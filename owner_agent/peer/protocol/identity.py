@@ -143,7 +143,7 @@ def pinned(site: Site) -> dict[str, PublicIdentity]:
 
 
 def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLContext:
-    """Return TLS settings with which only the owner `server` can be called."""
+    """Return TLS settings that connect only to the owner `server`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     # The certificate itself is pinned, so the host name needs no check.
@@ -154,7 +154,7 @@ def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLCon
 
 
 def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentity]) -> None:
-    """Restrict a server's TLS settings to callers that have a known owner's certificate."""
+    """Make a server's TLS settings accept only callers with a known owner's certificate."""
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
     for peer in known.values():
@@ -208,7 +208,7 @@ def _unusable(folder: Path) -> KeyFileError:
 
 
 def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
-    """Return a message of this owner in a session as a signed statement."""
+    """Return a message of this owner in a session, signed as a statement."""
     content = message.model_dump_json()
     text = _statement(session, type(message), content)
     return Signed(owner=identity.public.name, content=content, signature=identity.sign(text).hex())

@@ -42,7 +42,7 @@ class PeerMessage(Message):
 
 
 class Statement(PeerMessage):
-    """A message that an owner states and signs, at most once per session for each `noun`."""
+    """A message that an owner signs, at most once per session for each `noun`."""
 
     noun: ClassVar[str]
 
@@ -75,7 +75,9 @@ class Proposal(PeerMessage):
         return [name for name in self.participants if name != owner]
 
     def entitled(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
-        """Return the sender's variables that the receiver may have, in the sender's order."""
+        """Return those variables of the sender that the receiver may have, in the sender's
+        order.
+        """
         needed = self.task.needs(holdings[receiver]) if sender != receiver else ()
         return tuple(name for name in holdings[sender] if name in needed)
 
@@ -107,7 +109,7 @@ class Package(Message):
 
 
 class Announcement(Statement):
-    """The blocks that an owner draws for any peer (`drawn`), and a digest of all offers."""
+    """The blocks that an owner draws for any of its peers (`drawn`), and a digest of all offers."""
 
     noun = "announcement"
 
@@ -123,9 +125,7 @@ _Row = Annotated[
 
 
 class FamilyMessage(Message):
-    """The parameters of a node. Each list is in C order of (parents..., node); see
-    LearnedFamily.
-    """
+    """The parameters of a node (see LearnedFamily). Lists are in C order of (parents..., node)."""
 
     node: Label
     parents: Annotated[list[Label], Field(max_length=64)]
@@ -138,7 +138,7 @@ class FamilyMessage(Message):
 
 
 class StatedLink(Message):
-    """A learned link and the evidence for it; see LearnedLink. An infinite inflation is null."""
+    """A learned link and the evidence for it (see LearnedLink). An infinite inflation is null."""
 
     parent: Label
     child: Label
@@ -173,7 +173,7 @@ class Statements(PeerMessage):
 
 
 class ResultAgreement(Statement):
-    """The digest of a prepared result. The owner's signature is its consent to write the result."""
+    """The digest of a prepared result. By signing it, an owner consents to write the result."""
 
     noun = "agreement"
 
@@ -216,7 +216,7 @@ Stated = TypeVar("Stated", bound=Statement)
 
 
 def read(kind: type[Read], content: str | bytes, who: str) -> Read:
-    """Parse a message from another owner. Raises PeerDeviated, which quotes none of the message."""
+    """Parse a message from another owner. Raises PeerDeviated, which does not quote the message."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:

@@ -33,10 +33,10 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 
 @dataclass(frozen=True)
 class Step(Generic[Request, Answer]):
-    """A request to an owner, which the participant's method of the same name carries out.
+    """A request to an owner. The participant's method with the same name carries it out.
 
-    A step with a `phase` is only for the initiator, and an error in it ends the session. The
-    request of a `repeatable` step is safe to repeat.
+    A step with a `phase` is only for the initiator, and an error in it ends the session. Sending a
+    request again is safe if the step is `repeatable`.
     """
 
     name: str

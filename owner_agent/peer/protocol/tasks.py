@@ -43,7 +43,9 @@ class Findings:
 
 
 class NetworkTask(WithParameters):
-    """Learning a network that all owners obtain. Each owner learns the families of its nodes."""
+    """Learning a network that all owners receive. Each owner learns the families of its own
+    nodes.
+    """
 
     @property
     def names(self) -> tuple[str, ...]:

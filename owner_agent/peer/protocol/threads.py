@@ -38,7 +38,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def stopped_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a command in the same way as Ctrl-C, so other owners are informed."""
+    """Make SIGTERM end a command in the same way as Ctrl-C, so that other owners are informed."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

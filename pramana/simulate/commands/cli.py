@@ -225,7 +225,9 @@ def _simulated(
         options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
 
     def fitting(marginals: Marginals) -> Any:
-        """Return the options; the default penalty needs joint reports of all variables."""
+        """Return the options, with the default penalty only if all variables are reported
+        together.
+        """
         together = marginals.can_estimate(marginals.domain.names)
         return options if together or plain.l2 else plain
 

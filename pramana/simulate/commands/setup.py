@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pramana_core.estimation.estimated import Estimator
 
 HALF = 0.5
-"""With a central bound, tables must keep this share of a moderate association: at less, noise
-dominates it, and too few records hide a record in them."""
+"""With a central bound, tables must keep this share of a moderate association. Below it, noise
+dominates the association, and the records are too few to hide a single record."""
 
 Bif = Annotated[Path | None, typer.Option(help="Draw records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
@@ -73,8 +73,8 @@ Gamma = Annotated[
 CentralEpsilon = Annotated[
     float | None,
     typer.Option(
-        help="With --design, the largest epsilon against anyone who cannot link reports to people;"
-        " --gamma, by default 10,000, also limits gamma."
+        help="With --design, the largest epsilon that the plan may state against anyone who cannot"
+        " link reports to people; --gamma, by default 10,000, also limits gamma."
     ),
 ]
 Delta = Annotated[
@@ -153,14 +153,13 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials and the counts' estimator; `wanted` returns the goal of a design.
+        """Return the trials and the estimator of counts. `wanted` returns the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.study import Trials
-        from pramana_core.design import gamma_of_central, require_gamma
-        from pramana_core.privacy import DELTA
+        from pramana_core.privacy import DELTA, GAMMA_LIMIT, CentralLoss
         from pramana_core.rounding import rounded_up
         from pramana_core.ties import exceeds
 
@@ -187,17 +186,19 @@ class Setup:
         domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
             reported = records - round(holdout * records)
-            gamma = self.gamma or 0.0
+            central = None
             if self.central_epsilon is not None:
-                gamma = gamma_of_central(self.central_epsilon, self.delta, reported, self.gamma)
-            require_gamma(gamma)
-            found = designed(domain, self.design, gamma, wanted(domain), reported, on_step, owners)
+                central = CentralLoss.of(self.central_epsilon, self.delta)
+            gamma = GAMMA_LIMIT if self.gamma is None else self.gamma
+            found = designed(
+                domain, self.design, gamma, wanted(domain), reported, on_step, owners, central
+            )
         kept = found.chosen.prediction.kept
         if self.central_epsilon is not None and exceeds(HALF, kept):
             raise EstimationError(
                 f"{reported:,} records are too few for this central epsilon: at gamma"
-                f" {rounded_up(gamma)}, only {kept:.0%} of a moderate association would remain in"
-                " the tables, and noise would replace the rest.",
+                f" {rounded_up(found.chosen.gamma)}, only {kept:.0%} of a moderate association"
+                " would remain in the tables, and noise would replace the rest.",
                 where="--central-epsilon",
                 remedy="Use more records or a larger --central-epsilon; with --gamma alone the"
                 " simulation runs.",

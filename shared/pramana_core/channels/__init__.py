@@ -1,9 +1,9 @@
 """Transition matrices P[true, reported] that keep their structure.
 
-A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are integers divided
-by a fixed denominator, so the published matrix and the mechanism that draws from it are the same
-object. Each family applies and inverts itself along one axis of a count tensor without ever
-building the Kronecker product. With `P` the matrix and `x` the vectors along the axis:
+A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are integers divided by
+a fixed denominator, so the mechanism draws from exactly the matrix that is published. Each family
+applies and inverts itself along one axis of a count tensor without ever building the Kronecker
+product. With `P` the matrix and `x` the vectors along the axis:
 
     apply           P' x        expected reported counts of true counts (Ma theorem 1a)
     apply_adjoint   P x         expectation over the report of a function of the report
@@ -11,10 +11,10 @@ building the Kronecker product. With `P` the matrix and `x` the vectors along th
     solve_adjoint   D' x        the function of the report that estimates a function of the truth
     solve_square    (D o D) x   elementwise squares: the second moments of the estimate
 
-A family is one class here. Its fields are its published parameters with their ranges; the canonical
-document and the message on the wire follow from them. The class also describes itself in words. The
-privacy cost of a channel, the drawing of reports and the site-file keys are computed in other
-packages, by functions that dispatch on these classes.
+Each family is one class here. Its fields are its published parameters with their ranges; the
+canonical document and the message on the wire follow from them. The class also describes itself in
+words. The privacy cost of a channel, the drawing of reports and the site-file keys are computed in
+other packages, by functions that dispatch on these classes.
 """
 
 from pramana_core.channels.base import (

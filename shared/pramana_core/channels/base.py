@@ -34,7 +34,7 @@ Sizes = Annotated[tuple[Annotated[int, Ge(2), Le(CATEGORIES)], ...], Len(1, VARI
 
 @cache
 def keys_of(declared: Any) -> dict[str, str]:
-    """Return the key in documents for each field of a family: the field's name without `_units`."""
+    """Return the document key of each field of a family: the field's name without `_units`."""
     return {field.name: field.name.removesuffix("_units") for field in fields(declared)}
 
 
@@ -60,7 +60,7 @@ published probabilities to 2^-32 determines the inverse.
 """
 
 LISTED_ENTRIES = 1 << 26
-"""The most entries of a matrix that is listed (half a gigabyte)."""
+"""The maximum number of entries of a matrix that is listed (half a gigabyte)."""
 
 
 class Transition(ABC):
@@ -154,7 +154,7 @@ class Transition(ABC):
 
         Args:
             sizes: the number of true categories of each variable; their product is K.
-            kept: for each variable whether to keep it; at least one is kept.
+            kept: for each variable, whether to keep it; at least one is kept.
         """
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
@@ -201,7 +201,9 @@ class Transition(ABC):
 
     @property
     def estimate_noise(self) -> tuple[float, float] | None:
-        """(C, D): the covariance of one report's estimates of the K cells, with probabilities m, is
+        """(C, D), which describe the covariance of the estimates of the K cells from one report.
+
+        If the cells have probabilities m, the covariance is
 
             diag(C m + D) - m m' + k (m 1' + 1 m' - 11' / K) - D 11' / K,  k = (1 - C) / K.
 
@@ -222,7 +224,7 @@ class Transition(ABC):
 
     @property
     def amplification(self) -> float | None:
-        """The exact gamma, or None if the columns of P must be searched for it."""
+        """The exact gamma, or None if only a search of the columns of P can find it."""
         return None
 
     @property
@@ -254,7 +256,9 @@ class Transition(ABC):
 
     @property
     def uniform_mean_square(self) -> float:
-        """The mean square of a cell's estimate from one report, for equally frequent cells."""
+        """The mean square of a cell's estimate from one report, if all cells are equally
+        frequent.
+        """
         uniform = np.full(self.shape[0], 1 / self.shape[0])
         return float(np.mean(self.solve_square(self.apply(uniform, 0), 0)))
 
@@ -339,7 +343,7 @@ class DecodedTransition(Transition):
     @property
     @abstractmethod
     def _decoder(self) -> Tensor:
-        """D, K x L. Raises SingularChannel."""
+        """The K x L matrix D of `solve`. Raises SingularChannel."""
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder, tensor, axis)
@@ -469,7 +473,7 @@ def require_size(size: int) -> None:
 
 @cache
 def _ranges(kind: type[Transition]) -> dict[str, tuple[int, int]]:
-    """Return the smallest and largest permitted value of each integer field of a family."""
+    """Return the smallest and the largest permitted value of each integer field of a family."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         if get_args(hint)[:1] == (int,) and hasattr(hint, "__metadata__"):
@@ -514,14 +518,15 @@ def require_sizes(sizes: object) -> None:
 
 
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
-    """Return a square joint channel summed over the reports of dropped variables, or None.
+    """Return a square joint channel with the reports of dropped variables summed over, or None.
 
-    It is None if the sums depend on true values of dropped variables; integers make this exact.
+    It is None if the sums depend on the true values of dropped variables. Integers make this test
+    exact.
 
     Args:
         units: an n x n matrix times 2^32, where n is the product of `sizes`.
         sizes: the number of categories of each variable.
-        kept: for each variable whether to keep it.
+        kept: for each variable, whether to keep it.
     """
     shape = tuple(sizes)
     dropped = [axis for axis, keep in enumerate(kept) if not keep]

@@ -142,7 +142,9 @@ def _require_rectangular(rows: Sequence[Sequence[float]]) -> None:
 
 
 def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
-    """Round probabilities times 2^32 by the largest-remainder method, with an exact sum."""
+    """Round probabilities times 2^32 by the largest-remainder method, so that their sum is
+    exact.
+    """
     values = np.asarray(row, dtype=np.float64)
     total = float(values.sum())
     if not np.all(np.isfinite(values)) or values.min() < 0:
@@ -180,7 +182,7 @@ class Grouped(ComposedTransition, UnitTransition):
     """Categories in groups; a category is replaced only by a category of its own group (Ma 2.2).
 
     P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
-    is reported truthfully. The channel of a group with one category is None.
+    is reported truthfully. A group with one category has the channel None.
 
     Args:
         groups: the codes of each group's categories.

@@ -37,7 +37,9 @@ from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 ITEMS = 16
-"""The most categories of a variable reported as items, which has 2^K possible reports."""
+"""The maximum number of categories of a variable reported as items, which has 2^K possible
+reports.
+"""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class OneHot(ListedTransition):
     def from_gamma(cls, size: int, gamma: float) -> OneHot:
         """Build the most accurate channel of amplification `gamma`: (p / (1 - p))^2 <= gamma.
 
-        The exponent is 2 as two records differ in two items. Raises ChannelError if `gamma` is
+        The exponent is 2 because two records differ in two items. Raises ChannelError if `gamma` is
         below 1.
         """
         require_gamma(gamma)
@@ -138,7 +140,7 @@ class OneHot(ListedTransition):
 class CutAndPaste(ListedTransition):
     """Keeps a few items of the record and inserts others at random (Evfimievski; FRAPP eq. 12).
 
-    The channel draws a number j uniformly from 0 .. `cut` and keeps min(j, M) of the record's M
+    The channel draws j uniformly from the integers 0 .. `cut` and keeps min(j, M) of the record's M
     items, chosen uniformly. It reports every other item, including the record's other items, with
     probability rho = `paste_units` / 2^32. A record has one item per variable.
 
@@ -148,7 +150,7 @@ class CutAndPaste(ListedTransition):
 
     Args:
         sizes: the number of categories of each variable.
-        cut: the most items that are kept.
+        cut: the largest number of items that are kept.
         paste_units: rho, times 2^32.
         of: M, the number of the record's items.
 
@@ -248,11 +250,11 @@ class CutAndPaste(ListedTransition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma, from a report with all items of one record and no item of another.
+        """The exact gamma, for a report with all items of one record and no item of another record.
 
         P[l, y] depends on y and on q, the number of items of l in y, through sum_z f_z C(q, z) /
-        C(m, z) rho^-z, which grows with q. Some report y has all items of l and none of another
-        record.
+        C(m, z) rho^-z, which grows with q. So the largest ratio is between a record with all its
+        items in some report y and a record with none.
         """
         rho = Fraction(self.paste_units, RESOLUTION)
         best = sum(f / rho**z for z, f in enumerate(self.kept_items))
@@ -320,7 +322,10 @@ class CutAndPaste(ListedTransition):
 
     @cached_property
     def _weights(self) -> Tensor:
-        """The estimator of a combination, indexed by the number of its items in a report."""
+        """The weight of a report in the estimated count of a combination of items.
+
+        The index is the number of these items in the report.
+        """
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"Cut and paste with K = {self.cut} and rho = {self.rho:.4g} reveals (almost)"

@@ -18,7 +18,7 @@ from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError
 
 _NAMED = 2
-"""The most channels that a description lists individually."""
+"""The maximum number of channels that a description lists individually."""
 
 _Width = Annotated[int, Ge(1), Le(VARIABLES)]
 

@@ -1,8 +1,8 @@
 """Sampled blocks: each record reports one of several subsets of its variables.
 
 The draw of the subset does not depend on the data, so a report reveals only what the subset's
-channel reveals. The amplification about the whole record is therefore the largest amplification of
-any choice, and each subset may use the whole privacy budget.
+channel reveals. The amplification of the whole record is therefore the largest amplification of any
+choice, and each subset may use the whole privacy budget.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from pramana_core.channels.symmetric import Withheld
 from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 CHOICES = 1 << 16
-"""The most choices of a sampled channel, such as all pairs of 362 variables. A plan with this many
-choices has a few megabytes and takes a second or two to read and check.
+"""The maximum number of choices of a sampled channel, such as all pairs of 362 variables. A plan
+with this many choices has a few megabytes and takes a second or two to read and check.
 """
 
 CONDITION_ENTRIES = 1 << 23
-"""The most entries of a matrix that is listed for its condition number."""
+"""The maximum number of entries of a matrix that is listed for its condition number."""
 
 APPLIED_ENTRIES = 1 << 28
-"""The most entries of a tensor over all reports (two gigabytes)."""
+"""The maximum number of entries of a tensor over all reports (two gigabytes)."""
 
 
 _RESTRICTED = 64
-"""The most restrictions of a channel that are cached."""
+"""The maximum number of restrictions of a channel that are cached."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class _Part:
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) if the choices together act as a I + b 11', which saves a step for each choice."""
+        """(a, b) if the choices together act as a I + b 11', which is faster than one choice at a
+        time.
+        """
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -65,7 +67,9 @@ class _Part:
         return float(known[0]), float(known[1])
 
     def act(self, turn: str, tensor: Tensor) -> Tensor:
-        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis for the summed P."""
+        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis; P is the sum over
+        choices.
+        """
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -80,15 +84,16 @@ class _Part:
 class Sampled(DecodedTransition):
     """Reports a choice of variables, with probability `weight` / 2^32, and withholds the others.
 
-    A variable of K categories has K + 1 reported codes; the last means "withheld". If the
-    weights sum to less than 1, some records report nothing.
+    A variable of K categories has K + 1 reported codes; the last means "withheld". If the weights
+    sum to less than 1, some records report nothing.
 
-    The channel of a choice may be a `SubsetSelection`. The code of the choice's first variable is
-    then (j + 1)(K + 1) plus that variable's category in y; the other variables report theirs in y.
+    The channel of a choice may be a `SubsetSelection`, with reports j K + y. The code of the
+    choice's first variable is then (j + 1)(K + 1) plus that variable's category in y; the other
+    variables report their categories in y.
 
     The product of the variables may have any size: 100 variables of ten categories have 10^100
-    combinations. Methods that work by choice take time proportional to the choices. Methods that
-    would list the product raise LimitExceeded.
+    combinations. Methods that work by choice take time proportional to the number of choices.
+    Methods that would list the product raise LimitExceeded.
 
     Args:
         sizes: the number of categories of each variable.
@@ -146,7 +151,9 @@ class Sampled(DecodedTransition):
     def _require_fitting(
         self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
     ) -> None:
-        """Check a choice; `fitting` caches the valid channels (by identity) with their sizes."""
+        """Check a choice. `fitting` caches the sizes of channels already checked, by their
+        identity.
+        """
         axes = choice.axes
         inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
         if not inside or axes[-1] >= len(self.sizes):
@@ -348,7 +355,9 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the cached channel that equals `made`; it may have computed its decoder."""
+        """Return the cached channel equal to `made`, which may already have computed its
+        decoder.
+        """
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))
@@ -360,7 +369,9 @@ class Sampled(DecodedTransition):
         return {}
 
     def _alone(self, axis: int) -> list[tuple[Transition | None, frozenset[int], int]]:
-        """Return the channels of one variable's reports with their choices and total weights."""
+        """Return the channels that report one variable, each with its choices and their total
+        weight.
+        """
         if axis not in self._known_alone:
             made: dict[tuple[object, ...], Transition | None] = {}
             merged: dict[Transition | None, list[int]] = {}

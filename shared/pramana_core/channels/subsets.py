@@ -43,11 +43,11 @@ _Size = Annotated[int, Ge(3), Le(CATEGORIES)]
 class SubsetSelection(Transition):
     """Reports a subset of the categories that contains the true category more often than by chance.
 
-    Subset selection (Ye and Barg 2018) with 64 published subsets D_j of Z_K and all their shifts
-    instead of all subsets. A report is the code j K + y. j is uniform, and y = x + e modulo K for
-    the true category x. With probability inside / 2^32, e is uniform in D_j, else uniform outside
-    D_j. D_j contains the indices of the `chosen` smallest among the first K 64-bit words
-    (little-endian) of SHAKE-256 of "K,chosen,j".
+    This is subset selection (Ye and Barg 2018) with 64 published subsets D_j of Z_K and all their
+    shifts in place of all subsets. A report is the code j K + y. j is uniform, and y = x + e modulo
+    K for the true category x. With probability inside / 2^32, e is uniform in D_j; otherwise it is
+    uniform outside D_j. D_j contains the indices of the `chosen` smallest of the first K 64-bit
+    words (little-endian) of SHAKE-256 of "K,chosen,j".
 
     Args:
         size: the number of categories, K.
@@ -91,10 +91,10 @@ class SubsetSelection(Transition):
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> SubsetSelection | Symmetric:
-        """Build the most accurate channel of amplification `gamma`, which is symmetric if the best
-        subsets have one category.
+        """Build the most accurate channel of amplification `gamma`.
 
-        Rounding never raises the amplification above `gamma`.
+        It is a symmetric channel if the best subsets have one category. Rounding never raises the
+        amplification above `gamma`.
 
         Raises:
             ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of 2^-32.
@@ -113,7 +113,9 @@ class SubsetSelection(Transition):
 
     @property
     def exact_amplification(self) -> Fraction | None:
-        """The exact gamma, or None if it is infinite because subsets always contain the truth."""
+        """The exact gamma; None if it is infinite because every subset contains the true
+        category.
+        """
         outside = RESOLUTION - self.inside_units
         if not outside:
             return None
@@ -130,7 +132,7 @@ class SubsetSelection(Transition):
 
     @property
     def likelihoods(self) -> tuple[float, float]:
-        """The probabilities of each shift inside the subset and of each shift outside it."""
+        """The probability of each shift inside the subset, and of each shift outside it."""
         inside = self.inside_units / RESOLUTION
         return inside / self.chosen, (1 - inside) / (self.size - self.chosen)
 
@@ -158,7 +160,9 @@ class SubsetSelection(Transition):
 
     @cached_property
     def _inverse(self) -> npt.NDArray[np.complex128]:
-        """The transform of D as a function of category minus shift. Raises SingularChannel."""
+        """The Fourier transform of D as a function of category minus shift. Raises
+        SingularChannel.
+        """
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The channel over subsets of {self.chosen} of {self.size} categories is singular:"
@@ -255,7 +259,7 @@ class SubsetSelection(Transition):
 
 @lru_cache(maxsize=1 << 12)
 def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
-    """Return the channel of a sampled set of `size` cells: subsets if they gain enough."""
+    """Return the channel of a sampled set of `size` cells: subset selection if it gains enough."""
     if subsets and 2 < size <= CATEGORIES and gamma > 1:
         error = subset_error(size, best_subset(size, float(gamma)), gamma)
         if exceeds(subset_error(size, 1, gamma), SET_GAIN * error):
@@ -264,7 +268,10 @@ def set_channel(size: int, gamma: float, *, subsets: bool) -> Transition:
 
 
 def _noise(own: float, other: float, cells: int) -> tuple[float, float]:
-    """Return (C, D) from the mean squared estimates of a cell by records in it and by others."""
+    """Return (C, D), given the mean squares of a cell's estimate from one record.
+
+    `own` is for a record in the cell, `other` for a record in another cell.
+    """
     # With two cells both variances are equal, so C may be 1.
     c = (own - other - 2 / cells) / (1 - 2 / cells) if cells > 2 else 1.0
     return c, (other + (1 - c) / cells**2) / (1 - 1 / cells)

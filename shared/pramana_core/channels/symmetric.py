@@ -311,7 +311,7 @@ class RandomSymmetric(Symmetric):
 
     @classmethod
     def around_gamma(cls, size: int, gamma: float, share: float) -> RandomSymmetric:
-        """Build the channel with alpha = `share` * gamma x around the expected one (FRAPP 4.1).
+        """Build the channel with alpha = `share` * gamma x around the expected channel (FRAPP 4.1).
 
         Raises:
             ChannelError: see `Symmetric.from_gamma`.
@@ -366,17 +366,19 @@ MIXTURE_RESOLUTION = 1 << 64
 """The denominator of a mixture's probability, which is an integer divided by it."""
 
 MIXTURE_CELLS = 1 << 62
-"""The most cells of a block, so that a cell's index fits into 64 bits."""
+"""The maximum number of cells of a block, so that a cell's index fits into 64 bits."""
 
 FINE = 1 << 20
-"""The most cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture is used."""
+"""The maximum number of cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture
+is used.
+"""
 
 _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 
 
 @dataclass(frozen=True)
 class Mixture(MixingTransition):
-    """Keeps the whole record with probability a, else draws one uniformly from the domain.
+    """Keeps the whole record with probability a, and otherwise draws one uniformly from the domain.
 
     P = a I + (1 - a)/n 11' with a = keep / 2^64. This is FRAPP's gamma-diagonal matrix over a
     product domain of any size, without a list of cells or a probability for each cell (FRAPP 5

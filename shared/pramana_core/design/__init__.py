@@ -22,7 +22,6 @@ from pramana_core.design.predict import Option, PredictedErrors, by_moments
 from pramana_core.design.requirements import (
     Requirements,
     gamma_of_breach,
-    gamma_of_central,
     gamma_of_epsilon,
     gamma_of_p,
     require_gamma,
@@ -44,7 +43,6 @@ __all__ = [
     "families",
     "find_design",
     "gamma_of_breach",
-    "gamma_of_central",
     "gamma_of_epsilon",
     "gamma_of_p",
     "goal",

@@ -20,6 +20,7 @@ from pramana_core.design.requirements import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Plan
+from pramana_core.privacy import ShuffledReport, central_loss, largest_gamma
 from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
 
@@ -45,8 +46,13 @@ NOTE = (
 _LOSSLESS = 1e-15
 """Losses below this are raised to it before they are compared, because they are rounding errors."""
 
+_ROUNDS, _CLOSE, _STEEPNESS = 8, 1.01, 1.2
+"""The rounds of the search for a gamma, its tolerance, and the exponent of its steps."""
+
 _LOOKS = 200_000
-"""The most pairs of a sampled set and a table for a prediction by the moment estimator."""
+"""The maximum number of pairs of a sampled set and a table for a prediction by the moment
+estimator.
+"""
 
 _MANY = "There are too many tables and sets for the moment estimator, so the tables are pooled."
 _PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
@@ -68,6 +74,14 @@ class Problem:
         if self.records < 1:
             raise OptionError(f"records must be at least 1, not {self.records}.", where="records")
 
+    @cached_property
+    def sure(self) -> Requirements:
+        """The requirements at the largest gamma with which every plan keeps the central bound."""
+        needs = self.needs
+        if needs.central is None:
+            return needs
+        return replace(needs, gamma=min(needs.gamma, largest_gamma(self.records, needs.central)))
+
 
 @dataclass(frozen=True)
 class Design:
@@ -88,7 +102,7 @@ class Design:
 
     @property
     def unable(self) -> tuple[Option, ...]:
-        """The options that do not serve all tables, each with a reason."""
+        """The options that do not serve all tables, each with its reason."""
         return tuple(option for option in self.options if not option.able)
 
     @cached_property
@@ -110,7 +124,9 @@ class Design:
 
     @property
     def drawn(self) -> Plan:
-        """The plan by which records are randomized; with several owners, the parts of all."""
+        """The plan by which records are randomized. With several owners, it has the parts of all of
+        them.
+        """
         study = self.study_plan
         if study is None:
             return self.plan
@@ -118,7 +134,9 @@ class Design:
 
     @property
     def useful(self) -> bool:
-        """Whether a moderate association shows, on average, in the wanted tables (see `USEFUL`)."""
+        """Whether a moderate association is visible, on average, in the wanted tables (see
+        `USEFUL`).
+        """
         return not ties.exceeds(USEFUL, self.chosen.prediction.kept)
 
     @cached_property
@@ -141,7 +159,9 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables for which no table with any other variable keeps at least `LITTLE`."""
+        """The variables for which no table with another variable keeps a share of at least
+        `LITTLE`.
+        """
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():
@@ -288,7 +308,7 @@ def _compare(problem: Problem, family: str | None, progress: StagedProgress) -> 
 
 def builds(problem: Problem) -> dict[str, Build]:
     """Return the builders of all families of plans for a problem, by family name."""
-    found = dict(families(problem.needs))
+    found = dict(families(problem.sure))
     if len(problem.needs.sensitive) > 1:
         found[MIXED] = mixed(problem.goal, problem.records)
         if _many_categories(problem):
@@ -297,14 +317,16 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def _in_subsets(made: Option) -> bool:
-    """Whether some sampled set reports subsets; if none does, the option duplicates `mixed`."""
+    """Whether some sampled set reports subsets. Without such a set, the option duplicates
+    `mixed`.
+    """
     blocks = () if made.plan is None else made.plan.blocks
     return any(choice.channel.tags for block in blocks for choice in block.channel.choices)
 
 
 def _many_categories(problem: Problem) -> bool:
     """Whether, within one owner, some wanted variable or pair is better reported in subsets."""
-    needs = problem.needs
+    needs = problem.sure
     return any(
         bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
         for names in problem.goal.sets
@@ -313,8 +335,7 @@ def _many_categories(problem: Problem) -> bool:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without tables that are too large for sampled sets, or unchanged if
-    learners certainly need them or at most tables of one variable would remain.
+    """Return the problem without the tables that are too large for sampled sets.
 
     If no table or only tables of one variable would remain, or learners certainly need larger
     tables, return the problem unchanged.
@@ -345,8 +366,38 @@ def unserved(wanted: Goal, served: Goal) -> str:
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
-    """Return the option of one family, with its plan and predicted errors. If the family samples
-    sets of variables, the probabilities of the sets are optimized."""
+    """Return the option of one family, with its plan and predicted errors.
+
+    If the family samples sets of variables, the probabilities of the sets are optimized. Under a
+    central bound, the plan has the largest gamma, to about one percent, with which it states at
+    most this bound; a family that serves no table with the worst channels' gamma keeps that gamma.
+    """
+    central, most = problem.needs.central, problem.needs.gamma
+    if central is None:
+        return _option(problem, name, build)
+    low = gamma = problem.sure.gamma
+    best, high = Option(name, None, UNPREDICTED), math.inf
+    for _ in range(_ROUNDS):
+        made = _option(replace(problem, needs=replace(problem.needs, gamma=gamma)), name, build)
+        if made.plan is None or not made.able:
+            return best if best.plan else made
+        report = ShuffledReport.of(made.plan)
+        # A study plan joins its owners' parts, which rounds the same bound in another order.
+        stated = central_loss(report, problem.records, central.delta).epsilon * (1 + 1e-9)
+        if stated <= central.epsilon:
+            best, low = made, gamma
+        else:
+            high = gamma
+        if stated <= central.epsilon <= _CLOSE * stated or low >= most or high <= _CLOSE * low:
+            break
+        # Near the solution, epsilon grows a little slower than gamma.
+        gamma = min(most, gamma * (central.epsilon / max(stated, _LOSSLESS)) ** _STEEPNESS)
+        if not low < gamma < high:
+            gamma = math.sqrt(low * min(high, most))
+    return best
+
+
+def _option(problem: Problem, name: str, build: Build) -> Option:
     try:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
@@ -377,7 +428,7 @@ def _predict(problem: Problem, name: str, plan: Plan) -> Option:
     if math.isinf(min(moments.score, pooled.score)):
         reason = f"By moments: {moments.missing}"
         reason += f" Pooled: {pooled.missing}" if pooled.missing else ""
-    return Option(name, plan, moments, reason, pooled=pooled, partly=partly)
+    return Option(name, plan, moments, reason, pooled, partly, problem.needs.gamma)
 
 
 def _many(plan: Plan, goal: Goal) -> bool:

@@ -64,7 +64,7 @@ def gamma_diagonal(needs: Requirements) -> Plan:
 
 
 def random_gamma_diagonal(needs: Requirements) -> Plan:
-    """Return the plan with a matrix that is drawn anew for each whole record (RAN-GD, FRAPP 4)."""
+    """Return the plan with a new random matrix for each whole record (RAN-GD, FRAPP 4)."""
     return _whole(
         needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, SHARE)
     )
@@ -137,7 +137,7 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
 
 
 def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
-    """Yield every family as name and builder; sampled families appear once for each set size.
+    """Yield the name and the builder of every family, sampled families once for each set size.
 
     With several owners, only sampled families are possible, because no owner has the whole record.
     """
@@ -174,10 +174,11 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
 
 
 def _units(chances: Tensor) -> list[int]:
-    """Return positive integers with sum 2^32 in proportion to probabilities, up to 1e-7."""
+    """Return positive integers with sum 2^32, proportional to the probabilities to within 1e-7."""
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
-    units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
+    whole = sum(parts)
+    units = [max(1, part * RESOLUTION // whole) for part in parts]
     units[units.index(max(units))] += RESOLUTION - sum(units)
     return units
 

@@ -144,7 +144,7 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
 def _parts(
     order: Iterable[str], base: Sequence[str], size: Mapping[str, int], limit: float
 ) -> Iterator[tuple[str, ...]]:
-    """Yield sets of `base` and consecutive variables, each as long as the limit on cells allows."""
+    """Yield sets of `base` and consecutive variables, as many as the limit on cells allows."""
     start = math.prod(size[name] for name in base)
     pack, cells = list(base), start
     for name in order:
@@ -233,7 +233,7 @@ class _Search:
         return weights
 
     def _gains(self, weights: Tensor) -> Tensor:
-        """Return the rate at which the loss decreases with the weight of each candidate."""
+        """Return the rate at which the loss falls as the weight of each candidate rises."""
         interactions = len(self.needed)
         information = np.bincount(
             self.interactions, weights[self.sets] * self.information, interactions

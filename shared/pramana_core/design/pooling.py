@@ -20,7 +20,7 @@ from pramana_core.plan import Block, Plan
 
 Names = frozenset[str]
 Kept = tuple[tuple[Names, float], ...]
-"""The groups of variables in a report that are kept together, each with the probability of that."""
+"""The groups of variables that a report keeps together, each with the probability that it does."""
 
 
 def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
@@ -76,7 +76,7 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
 
 
 def information_of(kept: Kept, interaction: Names) -> float:
-    """Return the Fisher information that one report has about a contrast of an interaction."""
+    """Return the Fisher information in one report about a contrast of an interaction."""
     return math.prod(w * w for names, w in kept if names & interaction)
 
 

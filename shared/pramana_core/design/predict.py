@@ -45,7 +45,7 @@ class PredictedErrors:
         return self.kept_with(1.0)
 
     def kept_with(self, factor: float) -> float:
-        """Return the value of `kept` with `factor` times as many records."""
+        """Return the value that `kept` would have with `factor` times as many records."""
         return math.fsum(share / (1 + noise / factor) for share, noise in self.noise.values())
 
 
@@ -141,10 +141,11 @@ def estimable_by_moments(plan: Plan, count: int) -> bool:
 
 @dataclass(frozen=True)
 class Option:
-    """The plan of one family and its predicted errors.
+    """The plan of one family, and its predicted errors.
 
     `plan` is None if the family cannot meet the requirements; `reason` says why. `partly` means
-    that the moment estimator cannot estimate all other tables that learners may need.
+    that the moment estimator cannot estimate all other tables that learners may need. `built_for`
+    is the gamma for which the family built the plan; rounding can give the plan a smaller one.
     """
 
     family: str
@@ -153,6 +154,7 @@ class Option:
     reason: str = ""
     pooled: PredictedErrors = UNPREDICTED
     partly: bool = False
+    built_for: float = math.nan
 
     @property
     def able(self) -> bool:

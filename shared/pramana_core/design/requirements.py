@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.privacy import DELTA, CentralLoss, gamma_for_breach, largest_gamma
+from pramana_core.privacy import GAMMA_LIMIT, CentralLoss, gamma_for_breach
 
 
 def gamma_of_epsilon(epsilon: float) -> float:
@@ -28,7 +28,7 @@ def gamma_of_epsilon(epsilon: float) -> float:
 def gamma_of_p(size: int, p: float) -> float:
     """Return the amplification if each of `size` categories is replaced with probability `p`.
 
-    It is (K - 1)(1 - p)/p for K categories (Ma 3.1.2). Raises OptionError: with this p, reports
+    It is (K - 1)(1 - p)/p for K categories (Ma 3.1.2). Raises OptionError if, with this p, reports
     hide nothing or reveal nothing.
     """
     if not 0 < p < (size - 1) / size:
@@ -47,37 +47,16 @@ def gamma_of_breach(rho: Sequence[float]) -> float:
     return gamma_for_breach(rho[0], rho[1])
 
 
-def gamma_of_central(
-    epsilon: float,
-    delta: float | None,
-    records: int,
-    most: float | None = None,
-    public: Sequence[str] = (),
-) -> float:
-    """Return the largest gamma that satisfies a central bound, at most `most` or `GAMMA_LIMIT`.
-
-    `delta` None means `DELTA`. Raises OptionError, also if there are `public` columns; they
-    distinguish records, so a record does not hide among all others.
-    """
-    if public:
-        raise OptionError(
-            "A central epsilon requires indistinguishable records, but the public columns"
-            f" {list(public)} distinguish them.",
-            where="central_epsilon",
-            remedy="Give --gamma, or protect these columns too.",
-        )
-    kept = largest_gamma(records, CentralLoss(epsilon, DELTA if delta is None else delta))
-    return kept if most is None else min(kept, most)
-
-
 @dataclass(frozen=True)
 class Requirements:
     """The maximum amplification of a whole record over all owners.
 
     `public` variables are not randomized. `owners` has the names and variables of owners who have
     the same records. With `subsets`, sampled sets with many categories report subsets of their
-    cells. Raises UnknownVariable. OptionError: no variable is sensitive, gamma is not above 1, or
-    the owners' variables are not all variables once, in the domain's order.
+    cells. `central` also limits the central bound that the plan states, if no other release has
+    the same records. Raises UnknownVariable. OptionError: no variable is sensitive, gamma is not
+    above 1, the owners' variables are not all variables once, in the domain's order, or there is a
+    central bound and public variables distinguish records.
     """
 
     domain: Domain
@@ -85,6 +64,7 @@ class Requirements:
     public: tuple[str, ...] = ()
     owners: tuple[tuple[str, tuple[str, ...]], ...] = ()
     subsets: bool = False
+    central: CentralLoss | None = None
 
     @classmethod
     def of(
@@ -95,13 +75,16 @@ class Requirements:
         breach: Sequence[float] | None = None,
         public: Sequence[str] = (),
         owners: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        central: CentralLoss | None = None,
     ) -> Requirements:
         """Return the requirements for exactly one of `gamma`, `epsilon` = ln gamma, and `breach`.
 
         `breach` has two probabilities; a belief of the first may not grow beyond the second (FRAPP
-        eq. 2). Raises OptionError.
+        eq. 2). With `central`, gamma is `GAMMA_LIMIT` by default. Raises OptionError.
         """
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
+        if central is not None and not any(demands.values()):
+            demands["gamma"] = gamma = GAMMA_LIMIT
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:
             raise OptionError(
                 "Give exactly one of gamma, epsilon and breach to limit what is revealed about a"
@@ -113,7 +96,7 @@ class Requirements:
         elif breach is not None:
             gamma = gamma_of_breach(breach)
         owned = tuple((owner, tuple(names)) for owner, names in owners.items())
-        return cls(domain, gamma or 0.0, tuple(public), owned)
+        return cls(domain, gamma or 0.0, tuple(public), owned, central=central)
 
     def __post_init__(self) -> None:
         for name in self.public:
@@ -124,6 +107,13 @@ class Requirements:
                 remedy="Name the variables that need protection.",
             )
         require_gamma(self.gamma)
+        if self.public and self.central is not None:
+            raise OptionError(
+                "A central epsilon requires indistinguishable records, but the public columns"
+                f" {list(self.public)} distinguish them.",
+                where="central_epsilon",
+                remedy="Give --gamma, or protect these columns too.",
+            )
         if self.owners:
             self._require_owners()
 

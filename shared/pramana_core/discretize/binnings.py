@@ -81,8 +81,8 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
 def by_halves(cuts: tuple[float, ...], values: Floats) -> tuple[float, ...]:
     """Return integer cuts, each moved down by a half if an interval contains only one integer.
 
-    The groups do not change. The cuts change because a label such as 1-2, for whole numbers below
-    2, would not be read as 1 alone.
+    The groups do not change. The cuts change because people would not read a label such as 1-2, for
+    whole numbers below 2, as 1 alone.
     """
     whole = not (values % 1).any() and not any(cut % 1 for cut in cuts)
     single = any(right - left == 1 for left, right in itertools.pairwise(cuts))
@@ -96,7 +96,7 @@ def require_ascending(cuts: tuple[float, ...]) -> None:
 
 
 def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) -> None:
-    """Raise OptionError unless each interval between cuts contains one finite representative."""
+    """Raise OptionError unless there is one finite representative in each interval between cuts."""
     if len(representatives) != len(cuts) + 1:
         raise OptionError(
             f"{len(cuts) + 1} groups need {len(cuts) + 1} representatives, not"
@@ -154,7 +154,7 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
 def given_cuts(
     values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float]
 ) -> Discretization:
-    """Cut at given points; the values, (n,), are only counted.
+    """Cut at given points; the n values only determine the count of each group.
 
     Raises OptionError: a value is not a finite number, the cuts do not ascend, or the
     representatives do not fit.

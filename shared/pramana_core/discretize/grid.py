@@ -29,7 +29,7 @@ class Cluster(NamedTuple):
 
     @property
     def middle(self) -> int:
-        """The grid point nearest to the mean; of two equally near points, the upper."""
+        """The grid point nearest to the mean; if two are equally near, the upper one."""
         return (2 * self.total + self.records) // (2 * self.records)
 
     def joined(self, right: Cluster) -> Cluster:
@@ -75,7 +75,9 @@ class NumberGrid:
         return [Cluster(point, point, count, point * count) for point, count in pairs]
 
     def at(self, position: Floats) -> Floats:
-        """Return the numbers at positions in steps, free of the rounding of a product."""
+        """Return the numbers at positions given in steps, without the rounding error of a
+        product.
+        """
         digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
         return np.round(position * self.step, digits)
 

@@ -32,10 +32,10 @@ def mgas(
 ) -> Discretization:
     """Group n numbers by the modified agglomerative scheme (Ma 2.3).
 
-    Clusters start as single grid points. The two clusters with the nearest centroids merge, of
-    equally near pairs the leftmost. A cluster is finished when it has `minimum_count` records (K)
-    and spans `granularity` (g, in the unit of the values). In the end, each unfinished cluster
-    joins the nearer of its finished neighbours.
+    Clusters start as single grid points. At each step, the two clusters with the nearest centroids
+    merge; of equally near pairs, the leftmost. A cluster is finished when it has `minimum_count`
+    records (K) and spans `granularity` (g, in the unit of the values). In the end, each unfinished
+    cluster joins the nearer of its finished neighbours.
 
     Cuts and representatives are no more precise than the grid, whose default step is g / 64, and do
     not reveal counts of records. But a cut depends on the two records next to it, so someone who
@@ -62,9 +62,9 @@ def mgas(
 def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster]:
     """Merge neighbours until each cluster is finished or has only finished neighbours.
 
-    The gaps between the waiting clusters shrink from left to right. If the gap to the next cluster
-    is not smaller than the last gap, the last gap is smaller than its neighbours, so the two
-    clusters around it merge.
+    The gaps between the waiting clusters get smaller from left to right. If the gap to the next
+    cluster is not smaller than the last of these gaps, that last gap is smaller than both gaps next
+    to it, so the two clusters around it merge.
     """
     settled: list[Cluster] = []
     waiting: list[Cluster] = []

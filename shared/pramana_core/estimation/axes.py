@@ -20,15 +20,16 @@ from pramana_core.marginals.tables import Moments
 from pramana_core.plan import Plan
 
 _FEW = 1 << 13
-"""The most entries of a listed matrix of the probabilities of reports given cells."""
+"""The maximum number of entries of a listed matrix of the probabilities of reports given cells."""
 
 _TOGETHER = 64
-"""The most joint categories for which neighbouring channels become one matrix."""
+"""The maximum number of joint categories for which neighbouring channels become one matrix."""
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Reported counts of records that share the same channels, with one axis per channel.
+    """Reported counts of records that were randomized by the same channels, with one axis per
+    channel.
 
     `groups` lists, for each channel, the axes of the true table (of shape `shape`) that it
     randomizes; by default one axis for each channel. Axes in no group are not reported.
@@ -145,7 +146,9 @@ class Stratum:
         return self.listed() if few else None
 
     def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
-        """Return P' x, or P x, of columns x (cells or reports in the channels' order, sets)."""
+        """Return P' x, or P x, for the columns of x (cells or reports in the channels' order,
+        sets).
+        """
         before, sets = 1, tensor.shape[-1]
         for part in self._parts:
             size, made = part.shape[::-1] if adjoint else part.shape
@@ -161,7 +164,7 @@ class Stratum:
 
     @cached_property
     def _parts(self) -> list[Transition | Tensor]:
-        """The channels in order; neighbours with few categories are joined into a matrix P."""
+        """The channels in order, with neighbours of few categories joined into one matrix P."""
         parts: list[Transition | Tensor] = []
         for channel in self.channels:
             if max(channel.shape) > _TOGETHER:
@@ -195,7 +198,7 @@ class Stratum:
 
 
 def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
-    """Return strata of one true table, with the counts of strata with equal channels added."""
+    """Return the strata of a true table after adding the counts of strata with equal channels."""
     first: dict[tuple[object, ...], Stratum] = {}
     for stratum in strata:
         layout = (stratum.channels, stratum.groups)
@@ -221,8 +224,9 @@ def second_moment(
 ) -> Tensor:
     """Return, on one axis, the sums over reports of the squared estimators of a margin's cells.
 
-    Each report's square is weighted by its count in `reports`. `sizes` are the categories of the
-    variables that the channel randomizes, and `summed` the indices of those summed over.
+    Each report's square is weighted by its count in `reports`. `sizes` are the numbers of
+    categories of the variables that the channel randomizes, and `summed` has the indices of the
+    variables summed over.
     """
     if not summed:
         return channel.solve_square(reports, axis)
@@ -242,7 +246,7 @@ def second_moment(
 
 
 DECODER_CELLS = 4096
-"""The most cells of an asymmetric joint block whose inverse is listed."""
+"""The maximum number of cells of an asymmetric joint block whose inverse is listed."""
 
 
 def listed_decoder(channel: Transition) -> Tensor:

@@ -84,8 +84,8 @@ def choose_estimator(plans: Sequence[Plan]) -> Estimator:
 class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
-    `pooled` has the tables that a model supplied, `filled` the tables assembled from smaller ones.
-    If the marginals are a part of others, `whole` has the others' tables; `note` adds each table
+    `pooled` has the tables that come from a model, `filled` the tables assembled from smaller ones.
+    If these marginals are part of others, `whole` has the others' tables; `note` adds each table
     there too.
     """
 
@@ -94,7 +94,7 @@ class UsedTables:
     filled: dict[tuple[str, ...], None] = field(default_factory=dict)
 
     def note(self, names: tuple[str, ...], *, pooled: bool, filled: bool) -> None:
-        """Record a table."""
+        """Record that a table was used, and whether it was `pooled` or `filled` in."""
         self.pooled |= {names: None} if pooled else {}
         self.filled |= {names: None} if filled else {}
         if self.whole is not None:
@@ -110,10 +110,11 @@ class EstimatedMarginals:
         estimator: `moment` (unbiased; less noisy sources have larger weights), `sum` (all records
             have equal weights), `ml` (a distribution times N), or `pooled` (tables of few
             variables: see `PooledTables`).
-        order: the most variables that interact, for `pooled`; None follows the reports.
+        order: for `pooled`, the largest number of variables that interact; None derives it from the
+            reports.
         others: further sources, with other records of the same population.
         variables: the variables of `domain`; by default all.
-        tick: called during long estimates; its exceptions stop them.
+        tick: called during long estimates; an exception that it raises stops them.
 
     Raises OptionError: an unknown estimator, or an order below 1. DomainError: sources differ in
     categories.
@@ -213,7 +214,7 @@ class EstimatedMarginals:
 
     @classmethod
     def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
-        """Return whether supports of itemsets are computed from pairs of items at this order."""
+        """Return whether the supports of itemsets come from pairs of items at this order."""
         return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
@@ -228,7 +229,9 @@ class EstimatedMarginals:
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return the reports' likelihood ratio (see `Evidence`), or Wald's from pooled tables."""
+        """Return evidence from the reports' likelihood (see `Evidence`) or, if pooled, Wald's
+        statistic.
+        """
         self._require_known([*left, *right, *given])
         return self._evidence.independence(left, right, given)
 
@@ -261,7 +264,7 @@ class EstimatedMarginals:
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Tests whether the reports contradict the models of the tables requested so far."""
+        """Tests of whether the reports contradict the models of the tables requested so far."""
         return ()
 
     @property
@@ -272,7 +275,7 @@ class EstimatedMarginals:
     def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
         """Return marginals of some variables (default: all) that record their tables separately.
 
-        Unless `apart`, these marginals record the tables too. Raises UnknownVariable.
+        Unless `apart`, these marginals record the tables as well. Raises UnknownVariable.
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
@@ -343,7 +346,9 @@ def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Ax
 
 
 class MomentMarginals(EstimatedMarginals):
-    """Unbiased estimates with each source's inverse channels, combined with the best weights."""
+    """Unbiased estimates by each source's inverse channels, combined with weights of least
+    variance.
+    """
 
     @cached_property
     def _weights(self) -> SourceWeights | None:
@@ -389,7 +394,9 @@ class MomentMarginals(EstimatedMarginals):
         return found
 
     def _positive(self, counts: Tensor, stratum: Stratum) -> Tensor:
-        """Return the shares of the counts if all are positive, else the most likely table."""
+        """Return the counts as shares if all reports are possible under them, else a fitted
+        distribution.
+        """
         estimate = np.maximum(counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()

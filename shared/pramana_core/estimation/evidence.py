@@ -45,7 +45,7 @@ _LEAST = 5.0
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """The reports on some variables. An exception from `tick` stops a maximization."""
+    """The reports on some variables. An exception raised by `tick` stops a maximization."""
 
     strata: tuple[Stratum, ...]
     tick: Tick = no_cancel
@@ -67,14 +67,14 @@ class ReportedTable:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether the reports are the records themselves."""
+        """Whether the reports are the true records."""
         return len(self.strata) == 1 and all(
             isinstance(channel, Identity) for channel in self.strata[0].channels
         )
 
     @cached_property
     def begin(self) -> tuple[Tensor, bool]:
-        """A positive true table to start from, and whether it is the most likely table."""
+        """A positive true table to start from, and whether it already is the most likely table."""
         return start(self.strata)
 
     @cached_property
@@ -160,8 +160,8 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the part of the gain, before penalties, that
-        chance explains.
+        """The factor by which randomization multiplies the gain expected by chance, before
+        penalties.
 
         It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
         independence (design section 5), and infinite if a channel has no inverse.
@@ -254,19 +254,21 @@ class ConditionalIndependence(Independence):
 
 
 def inside(table: Tensor) -> Tensor:
-    """Return a distribution with positive cells only, because EM cannot change cells of zero."""
+    """Return a distribution with only positive cells, because EM cannot change cells of zero."""
     moved: Tensor = (1 - _INSIDE) * table + _INSIDE / table.size
     return moved
 
 
 TEST_CELLS = 1 << 22
-"""The most true cells of a test of independence."""
+"""The maximum number of true cells of a test of independence."""
 
 WHOLE_CELLS = 1 << 12
-"""The most true cells for which networks are compared by whole records."""
+"""The maximum number of true cells for which networks are compared by whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
-"""The most cells of a cached table, and the most cached tables, for further tests on them."""
+"""The maximum number of cells of a cached table, and the maximum number of cached tables, for
+further tests on them.
+"""
 
 
 class Evidence:
@@ -295,7 +297,9 @@ class Evidence:
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return the fit of a network to whole records, or None above `WHOLE_CELLS` cells."""
+        """Return the fit of a network to whole records, or None if they have more than
+        `WHOLE_CELLS` cells.
+        """
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None

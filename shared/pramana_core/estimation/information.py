@@ -14,7 +14,7 @@ from pramana_core.estimation.axes import Stratum
 from pramana_core.marginals.counts import Tensor
 
 INFORMATION_CELLS = 4096
-"""The most cells whose observed information is inverted."""
+"""The maximum number of cells whose observed information is inverted."""
 
 _CONDITION = 1e12
 _EDGE = 1e-9

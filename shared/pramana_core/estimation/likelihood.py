@@ -34,7 +34,7 @@ Axes = tuple[int, ...]
 class FactoredModel:
     """Distributions that factor like a Bayesian network: some axes given others.
 
-    `factors` are disjoint sets of axes, each with the axes that it depends on. Axes in no factor
+    `factors` are disjoint sets of axes, each with the axes on which it depends. Axes in no factor
     have an unrestricted distribution given all others.
     """
 
@@ -43,12 +43,12 @@ class FactoredModel:
 
     @cached_property
     def rest(self) -> Axes:
-        """The axes in no factor."""
+        """The axes that are in no factor."""
         return self._others(tuple(axis for own, _ in self.factors for axis in own))
 
     @property
     def every(self) -> tuple[tuple[Axes, Axes], ...]:
-        """The factors, then one more factor of the axes in no other factor."""
+        """The factors, then one more factor with the axes that are in no factor."""
         rest = ((self.rest, self._others(self.rest)),) if self.rest else ()
         return (*self.factors, *rest)
 
@@ -112,7 +112,9 @@ class Maximum:
 
 
 def saturated(strata: Sequence[Stratum]) -> float:
-    """Return the log-likelihood of the reports under their own shares, the largest possible."""
+    """Return the log-likelihood of the reports under their own shares, an upper bound for any
+    model.
+    """
     return sum(float(xlogy(s.column, s.column / max(s.records, 1.0)).sum()) for s in strata)
 
 
@@ -134,7 +136,7 @@ def start(strata: Sequence[Stratum]) -> tuple[Tensor, bool]:
 def likelihood(
     strata: Sequence[Stratum], theta: Tensor, reports: Sequence[Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it.
+    """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies `theta`.
 
     theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata (Ma
     2.4.2). Arguments are as for `climb`. Raises EstimationError for reports of probability zero.

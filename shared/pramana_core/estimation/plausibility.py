@@ -1,7 +1,8 @@
 """Evidence that reports do not come from the declared channels, by bets on tables.
 
-Odds w(report) >= 0 are fair if (P w)_l <= 1 for each true value l. Their product over independent
-reports, or a mean of such products, reaches 1/p with probability at most p (Markov).
+A bet with odds w pays w(report) >= 0 for each unit staked. The odds are fair if (P w)_l <= 1 for
+each true value l. Their product over independent reports, or a mean of such products, reaches 1/p
+with probability at most p (Markov).
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """The cuts between pieces of the records: the bets on a piece are learned from earlier pieces."""
 
 PAIRS = 128
-"""The most pairs of variables that are examined, neighbours in the plan first."""
+"""The maximum number of pairs of variables that are examined, neighbours in the plan first."""
 
 PAIRS_TRIED = 8 * PAIRS
-"""The most pairs that are tried in the search for small tables."""
+"""The maximum number of pairs that are tried in the search for small tables."""
 
 COLUMN_CELLS, PAIR_CELLS = 1 << 16, 4096
-"""The most cells of a table of a variable (or of an indivisible joint block) and of a pair."""
+"""The maximum number of cells of a table of a variable (or of an indivisible joint block) and of a
+pair.
+"""
 
 RECORDS = 10_000_000
-"""The most records that are examined."""
+"""The maximum number of records that are examined."""
 
 LISTED_ROWS = 1024
 """The largest matrix of a channel whose variables are examined, in rows."""
@@ -44,7 +47,9 @@ HINT = 1.0
 """The excess over chance, in standard deviations, above which bets are made."""
 
 STEPS = 300
-"""The most steps towards the most likely table; bets are fair wherever the climb ends."""
+"""The maximum number of steps towards the most likely table; bets are fair wherever the climb
+ends.
+"""
 
 _BOLDEST, _TOLERANCE = 0.9, 0.5
 _ROUNDING = 1e-12
@@ -68,7 +73,10 @@ class Plausibility:
 
     @property
     def p_value(self) -> float:
-        """An upper bound on the probability of so much evidence under the plan; 0 if impossible."""
+        """An upper bound on the probability of this much evidence if the release follows its plan.
+
+        It is 0 if the reports are impossible under the plan.
+        """
         logs = np.array([table.log_evidence for table in self.tables])
         if not logs.size:
             return 1.0
@@ -77,8 +85,9 @@ class Plausibility:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the release is marked as inconsistent. An honest release is marked with a
-        probability of at most `RATE`.
+        """Whether the release is marked as inconsistent.
+
+        An honest release is marked with a probability of at most `RATE`.
         """
         return reaches(RATE, self.p_value)
 
@@ -161,7 +170,7 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
 
 
 def _odds(learned: Stratum) -> Tensor | None:
-    """Return the odds of the bet, or None if nothing contradicts the channels so far.
+    """Return the odds of the bet, or None if nothing has contradicted the channels so far.
 
     Odds of n / P't, for reports n and the most likely true table t, grow fastest (Gruenwald, de
     Heide and Koolen 2024). They are shrunk by the share that chance alone explains (James and Stein

@@ -1,10 +1,10 @@
 """Distributions pooled over all reports that contain their variables, consistent and positive.
 
-Single variables come first, then pairs, then larger sets: by generalized least squares given the
-smaller sets, with shrunk interactions (`pooled_priors`). Other tables have the largest entropy
-given the tables of their parts (iterative proportional fitting; Deming and Stephan 1940). If noise
-makes margins contradict each other, the sum of divergences is minimal (Csiszar and Shields 2004,
-5).
+Single variables come first, then pairs, then larger sets. Each is estimated by generalized least
+squares given the smaller sets, with shrunk interactions (`pooled_priors`). Other tables have the
+largest entropy given the tables of their parts (iterative proportional fitting; Deming and Stephan
+1940). If noise makes margins contradict each other, the sum of divergences is minimal (Csiszar and
+Shields 2004, 5).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
 
 PRIOR_SETS = 512
-"""The most sets, evenly spread, from which the prior of interactions is learned."""
+"""The maximum number of sets, evenly spread, from which the prior of interactions is learned."""
 
 KEPT_NUMBERS = 1 << 24
-"""The most numbers of cached interactions (128 MB); others are estimated again."""
+"""The maximum count of cached numbers of interactions (128 MB); others are estimated again."""
 
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
 """The least share of a variable, and of a shrunk cell, in units of its error.
@@ -51,7 +51,7 @@ LEAST_ORDER, MOST_ORDER = 2, 8
 
 
 def default_order(plans: Iterable[Plan]) -> int:
-    """Return the most variables that records report together, in `LEAST_ORDER` .. `MOST_ORDER`."""
+    """Return how many variables records report together, within `LEAST_ORDER` .. `MOST_ORDER`."""
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
@@ -145,7 +145,8 @@ class Level:
 class Laws:
     """The estimated distributions over few variables at a time, from sources of one population.
 
-    `order` is the most variables that interact; `tick` is called throughout. Raises OptionError.
+    `order` is the largest number of variables that interact; `tick` is called throughout. Raises
+    OptionError.
     """
 
     def __init__(
@@ -195,7 +196,9 @@ class Laws:
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
-        """Return the `SeparatePair` of two variables, or None if they are estimated by cells."""
+        """Return the `SeparatePair` of two variables, or None if the pair is estimated cell by
+        cell.
+        """
         return self._pairs.get(names, lambda: self._separated(names))
 
     def _separated(self, names: Names) -> SeparatePair | None:
@@ -274,7 +277,9 @@ class Laws:
         return self.entropic(names, self.parts(names, len(names) - 1))
 
     def parts(self, names: Names, most: int | None = None) -> list[Names]:
-        """Return the estimated sets of up to `most` (default: all) variables, small first."""
+        """Return the estimated sets of up to `most` (default: all) variables, smaller sets
+        first.
+        """
         found: list[Names] = []
         largest = len(names) if most is None else most
         for size in range(2, min(largest, self._order) + 1):
@@ -321,7 +326,9 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables never reported together and the one that links them, or None."""
+        """Return two variables never reported together and the variable that links them, or
+        None.
+        """
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]
@@ -374,7 +381,7 @@ def _numbers(level: Level | None) -> int:
 
 
 def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:
-    """Return the distribution nearest to shares in units of their errors, inside the simplex."""
+    """Return the distribution nearest to the shares, with distances measured in their errors."""
     from scipy.optimize import nnls
 
     cells = len(shares)

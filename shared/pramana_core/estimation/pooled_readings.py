@@ -33,7 +33,9 @@ from pramana_core.progress import Tick
 
 
 def product(factors: Sequence[Tensor]) -> Tensor:
-    """Return the Kronecker product of vectors, or of matrices, the last one changing fastest."""
+    """Return the Kronecker product of vectors or of matrices; the index of the last varies
+    fastest.
+    """
     first, *others = factors
     for other in others:
         if first.ndim == 1:
@@ -45,10 +47,11 @@ def product(factors: Sequence[Tensor]) -> Tensor:
 
 
 LISTED_CELLS = 1 << 12
-"""The most cells of a set with a listed channel that is read as a set, not variable by variable.
+"""The maximum number of cells of a set with a listed channel that is read as a set, not variable by
+variable.
 """
 COUNTED_CELLS = 1 << 16
-"""The most cells of any set that is read as a set."""
+"""The maximum number of cells of any set that is read as a set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class Decoder:
 class Reading:
     """Records that report a table in one way, with the count of each report.
 
-    `alone` identifies the way in which they report each single variable of the table.
+    `alone` identifies, for each single variable of the table, the way in which they report it.
     """
 
     counts: Tensor
@@ -193,7 +196,9 @@ class PooledReadings:
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def per_record(self) -> dict[object, float]:
-        """Return the weight of a record in `shares` for each way to report the (one) variable."""
+        """Return the weight of one record in `shares`, by the way it reports the table's only
+        variable.
+        """
         return {
             r.alone[0]: float(w / r.records)
             for w, r in zip(self.weights, self.readings, strict=True)

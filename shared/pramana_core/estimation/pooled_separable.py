@@ -1,9 +1,9 @@
 """Pairs of many categories, estimated with matrices of one variable at a time.
 
 The channels are mixtures a I + b 11' or subset selection, so an estimate t has the covariance
-diag(C b + D), where b is the product of the margins. Weights u_a w_b instead of 1 / (C b + D) make
-generalized least squares a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU:
-unbiased for any weights.
+diag(C b + D), where b is the product of the margins. With weights u_a w_b in place of 1 / (C b +
+D), generalized least squares is a Kronecker product: Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU.
+It is unbiased for any weights.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pramana_core.estimation.pooled_readings import PooledReadings, Single
 from pramana_core.marginals.counts import Tensor
 
 SEPARATED_CELLS = 256
-"""The most cells of a pair of mixtures that is estimated by all cells at once, which takes .1
-seconds at 400 cells and 30 at 2,560.
+"""The maximum number of cells of a pair of mixtures that is estimated by all cells at once, which
+takes .1 seconds at 400 cells and 30 at 2,560.
 """
 
 

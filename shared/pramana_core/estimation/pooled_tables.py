@@ -1,8 +1,9 @@
 """The tables of pooled distributions for learners, with their errors.
 
-X and Z are independent given others if no interaction contains a variable of each. Wald's statistic
-of those interactions tests this on the estimates before shrinkage. Half of it serves as the
-log-likelihood ratio: under independence both have the same chi-square distribution.
+X and Z are independent given others if no interaction contains variables of both. Wald's statistic
+of those interactions tests this, on the estimates before shrinkage. Half of the statistic serves as
+the log-likelihood ratio, because the statistic and twice that ratio have the same chi-square
+distribution under independence.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class PooledIndependence(Independence):
-    """Wald's evidence of dependence: a `difference` with covariance R R', R being the `root`."""
+    """Wald's evidence of dependence: a `difference` with covariance R R', where R is the `root`."""
 
     difference: Tensor
     root: Tensor
@@ -75,7 +76,7 @@ class PooledIndependence(Independence):
 
 
 MOST_TESTS = 64
-"""The most sets that are tested for omitted interactions."""
+"""The maximum number of sets that are tested for omitted interactions."""
 
 
 class PooledTables:
@@ -157,7 +158,7 @@ class PooledTables:
         return self._tested(names, [part for part in parts if part not in crossing], crossing)
 
     def lack_of_fit(self, tables: Collection[Names]) -> tuple[LackOfFit, ...]:
-        """Return tests of interactions of one variable more than the order, within some tables."""
+        """Return tests of interactions of one more variable than the order, within some tables."""
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
         size = self.order + 1
@@ -264,7 +265,7 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return a root of the covariance of all mean parameters, and their values."""
+        """Return a square root of the mean parameters' covariance matrix, and their values."""
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)
         root = _root(joint)

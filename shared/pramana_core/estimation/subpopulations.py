@@ -116,7 +116,7 @@ def _sums(
     parts: Sequence[Axis],
     counted: list[tuple[WeighingPass, npt.NDArray[np.int64]]],
 ) -> tuple[Tensor, Tensor]:
-    """Return the weights of records, and their squares, summed over the requested reports."""
+    """Return the sums of the records' weights, and of their squares, over the requested reports."""
 
     def sizes(names: Sequence[str]) -> tuple[int, ...]:
         return tuple(plan.reported_sizes[name] for name in names)
@@ -148,7 +148,7 @@ class WeighingPass:
     """A pass that adds weights of records, and their squares, over the cells of some columns.
 
     Weights are products of `factors`. Each weight is rounded to an integer multiple of a unit, the
-    grain, and its remainder to an integer multiple of a finer grain. All sums are thus exact.
+    grain, and its remainder to an integer multiple of a finer grain. Therefore all sums are exact.
     """
 
     columns: tuple[str, ...]
@@ -167,14 +167,17 @@ class WeighingPass:
         return tuple(name for own, _, _ in self.factors for name in own)
 
     def margin(self, found: npt.NDArray[np.int64], columns: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return what a pass over some of the columns finds, from what this pass found."""
+        """Return the result of a pass over some of the columns, derived from this pass's result."""
         axes = [0, 1, *(2 + self.columns.index(name) for name in columns)]
         every = found.reshape(2, 2, *self.shape)
         counts: npt.NDArray[np.int64] = np.einsum(every, [*range(every.ndim)], axes)
         return counts.reshape(2, 2, -1)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return (2, 2, cells): grains and finer grains, each of the weights and the squares."""
+        """Return exact sums by cell, of shape (2, 2, cells).
+
+        The first axis is for the weights and their squares, the second for coarse and fine parts.
+        """
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()
@@ -211,7 +214,10 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """How often a unit is halved for a grain and a finer grain, for weights and for squares."""
+        """The exponents g of the grains 2^-g, as (grain, finer grain).
+
+        The first pair is for weights, the second for their squares.
+        """
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()
         firsts = [

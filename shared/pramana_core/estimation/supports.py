@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 SUPPORT_CELLS = 1 << 22
-"""The most cells of a table whose cells are supports."""
+"""The maximum number of cells of a table whose cells are supports."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pramana_core.marginals.counts import Marginals
 
 LONGEST = 10
-"""The most items of an itemset whose support is computed from pairs."""
+"""The maximum number of items of an itemset whose support is computed from pairs."""
 
 _ROUNDS = 30
 _AT_ONCE = 1 << 20
@@ -37,7 +37,9 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items of pooled tables; `note` receives variables estimated from pairs."""
+    """Supports of items from pooled tables. `note` receives variables that are estimated from
+    pairs.
+    """
 
     def __init__(
         self,
@@ -175,7 +177,7 @@ class _Shares:
     def part(self, flags: Flags) -> tuple[Floats, tuple[Floats, Floats]]:
         """Return the supports of each row's flagged items, and the derivatives of their logarithms.
 
-        The derivatives are by s_i, (n, k), and by s_ij, (n, k, k).
+        The derivatives are with respect to s_i, (n, k), and to s_ij, (n, k, k).
         """
         number, width = flags.shape
         support: Floats = np.ones(number)

@@ -20,8 +20,8 @@ from pramana_core.marginals.tables import MarginalTable, Moments
 class SourceReports:
     """The reports of one source behind a table over `domain`.
 
-    `fitted` has reported counts with the axes `axes`: the observed counts for moments, the expected
-    counts for maximum likelihood. Each record has the weight `factor`; see `weights`.
+    `fitted` has reported counts with the axes `axes`: for moments the observed counts, for maximum
+    likelihood the expected counts. Each record has the weight `factor`; see `weights`.
     """
 
     domain: Domain
@@ -35,8 +35,10 @@ class SourceReports:
         return float(self.fitted.sum())
 
     def estimators(self, weights: Tensor) -> Tensor:
-        """Return the functions of a report, (q, reports...), whose sums over the reports estimate
-        the sums of true counts weighted by `weights`.
+        """Return functions of a report, (q, reports...), for sums of true counts weighted by
+        `weights`.
+
+        The sum of such a function over the reports estimates the weighted sum.
         """
         moved = np.transpose(weights, [0, *(1 + self.domain.axis(v.name) for v in self._kept)])
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
@@ -211,7 +213,9 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F (cells x r), where F F' sums the products of estimators; `more` adds columns."""
+        """Return F (cells x r), where F F' sums the products of estimators. `more` adds columns to
+        F.
+        """
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

@@ -151,8 +151,10 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return the prediction of each record from a fit without that record, n x q. If the record's
-    leverage is 1, its prediction is the mean of the other records."""
+    """Return the prediction of each record by a fit without that record, n x q.
+
+    If the record's leverage is 1, its prediction is the mean of the other records.
+    """
     free = 1 - own
     alone = free < ALONE
     left_out = values - (values - fitted) / np.where(alone, 1.0, free)
@@ -162,7 +164,9 @@ def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
 
 
 def explained(values: Floats, predicted: Floats) -> Floats:
-    """Return the share of each column's variance that predictions explain, or 0 if constant."""
+    """Return the share of each column's variance that predictions explain; 0 for a constant
+    column.
+    """
     variance = np.mean((values - values.mean(axis=0)) ** 2, axis=0)
     lost = np.mean((values - predicted) ** 2, axis=0)
     share: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)

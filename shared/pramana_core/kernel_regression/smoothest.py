@@ -1,4 +1,4 @@
-"""Choosing the smoothest of the fits whose error cannot be distinguished from the smallest error.
+"""Choosing the smoothest fit whose error cannot be distinguished from the smallest error.
 
 This is the one-standard-error rule (Breiman et al. 1984, 3.4.3), with errors paired record by
 record. Smooth fits depend less on any single record.

@@ -40,7 +40,7 @@ FORBIDDEN = 1e6
 
 
 class Permuting(Protocol):
-    """The method of numpy's `Generator` that is used to draw landmarks."""
+    """The part of numpy's `Generator` that the drawing of landmarks uses."""
 
     def permutation(self, x: int) -> npt.NDArray[Any]:
         """Return the integers below `x` in uniformly random order."""
@@ -147,8 +147,10 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth, and the penalties of the targets. The penalties are None if they must
-    still be chosen, with all records."""
+    """Return the bandwidth and the penalties of the targets.
+
+    The penalties are None if they must still be chosen with all records.
+    """
     n = len(targets)
     some = n > RECORDS
     if some:
@@ -169,7 +171,9 @@ def tune(
 def tune_penalties(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> tuple[float, ...]:
-    """Return the penalty of each target, with the smallest mean error or of its smoothest fit."""
+    """Return each target's penalty: that of its smoothest fit if `smooth`, else of the least
+    error.
+    """
     fits = _penalty_fits(spectrum, points, targets, smooth=smooth)
     if smooth:
         return smoothest([fits])[1]
@@ -201,8 +205,10 @@ def _penalty_fits(
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals (n x l x q) and leverages (n x l) of fits to n x q targets; `shrinkage`
-    is s x l."""
+    """Return residuals (n x l x q) and leverages (n x l) of fits to n x q targets.
+
+    `shrinkage` has the shape s x l.
+    """
     n, q = targets.shape
     count = shrinkage.shape[1]
     along = spectrum.vectors.T @ targets

@@ -1,7 +1,8 @@
 """Access to the compiler of loops: numba, an optional extra that takes a second to load.
 
-Modules of kernels decorate functions with `compiled`, and so load numba on import. Import such a
-module inside a function, after `can_compile()` returned True, and use another path otherwise.
+Modules of kernels decorate functions with `compiled`, and so load numba on import. Such a module is
+imported inside a function, after `can_compile()` returned True; otherwise the function uses another
+path.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LOADING = 1.0
 
 
 class Forgone:
-    """The total seconds that compiled loops would have saved; above `LOADING`, numba is loaded."""
+    """The seconds that compiled loops would have saved so far. Above `LOADING`, numba is loaded."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -30,7 +31,7 @@ _FORGONE = Forgone()
 
 
 def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
-    """Return whether numba is installed, and is either loaded or would save enough seconds."""
+    """Return whether numba is installed, and either is loaded or would save enough seconds."""
     if "numba" in sys.modules:
         return sys.modules["numba"] is not None
     forgone.seconds += saved
@@ -46,8 +47,8 @@ def load() -> None:
 def compiled(kernel: Kernel) -> Kernel:
     """Return a kernel as machine code, which runs without the interpreter's lock.
 
-    The code is cached next to the source or else in the user's cache folder. If neither is
-    writable, every process compiles again.
+    The code is cached next to the source or, if that is not possible, in the user's cache folder.
+    If neither is writable, every process compiles it again.
     """
     from numba import njit
 

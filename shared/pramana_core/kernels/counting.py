@@ -1,6 +1,6 @@
-"""Counts records over the cells of many tables in one pass, with numpy or compiled loops.
+"""Counting records over the cells of many tables in one pass, with numpy or compiled loops.
 
-Columns are read a chunk at a time. Counts are integers and do not depend on chunks or threads.
+Columns are read one chunk at a time. Counts are integers and do not depend on chunks or threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Counts = npt.NDArray[np.int64]
 Tables = Sequence[Sequence[int]]
 
 _AT_ONCE = 1 << 16
-"""The most records that numpy counts at once, unless a table has more cells."""
+"""The maximum number of records that numpy counts at once, unless a table has more cells."""
 
 _NUMPY, _NUMPY_AXIS, _LOOP = 1.5e-9, 1.2e-9, 0.8e-9
 """Approximate seconds per record and table: for numpy, per further axis, for a compiled loop."""
@@ -55,8 +55,8 @@ def count_tables(
         columns, sizes: columns of codes from 0, of equal length, and their numbers of codes.
         tables: for each table the indices of its columns, in axis order.
         names: the columns' names for error messages.
-        threads: the most threads, or None for one per processor.
-        at_once: the records of a chunk; `tick` is called before each chunk.
+        threads: the maximum number of threads, or None for one per processor.
+        at_once: the number of records in a chunk; `tick` is called before each chunk.
 
     Raises DomainError: a code is outside its column's size.
     """
@@ -113,7 +113,9 @@ class _Layout:
         return cls(columns, sizes, tables, places, records)
 
     def part(self, start: int, stop: int) -> list[Codes]:
-        """Return contiguous codes of records, as bytes or uint32. Raises DomainError, _Outside."""
+        """Return a range of records as contiguous codes: bytes or uint32. Raises DomainError,
+        _Outside.
+        """
         found = []
         for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             own = np.asarray(codes[start:stop])
@@ -134,7 +136,7 @@ class _Layout:
                 _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
-        """Return the columns that some tables use, and a layout of these columns, renumbered."""
+        """Return the columns that some tables use, and a layout with these columns renumbered."""
         tables = [self.tables[table] for table in chosen]
         used = sorted({column for table in tables for column in table})
         place = {column: number for number, column in enumerate(used)}
@@ -192,7 +194,7 @@ def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
 
 
 _SHARED_CELLS = 1 << 24
-"""The most cells of all threads' separate counts together."""
+"""The maximum number of cells of all threads' separate counts together."""
 
 _LEAST_OF_THREAD = 2e-3
 """The least seconds of work for which a thread is started."""

@@ -21,14 +21,16 @@ BLOCK = 1 << 12
 RUN = 1 << 16
 """The records counted in one table before the next, so that codes stay in the second cache."""
 SPREAD_CELLS = 1 << 12
-"""The most cells of a table with four copies of its counts, so that no count waits for another."""
+"""The maximum number of cells of a table with four copies of its counts, so that no count waits for
+another.
+"""
 
 _carray, _at = memory_access()
 
 
 @compiled
 def _extend(cells: Any, codes: Any, size: Any, first: bool) -> int:
-    """Add an axis of a table to the records' cell indices; return the highest code."""
+    """Add an axis of a table to the cell indices of records, and return the highest code."""
     highest = codes[0]
     if first:
         for i in range(len(codes)):

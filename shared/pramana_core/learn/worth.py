@@ -378,7 +378,7 @@ def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
 
 
 def rules_worth(options: RuleOptions, rules: Sequence[Rule], minimum_confidence: float) -> Worth:
-    """Return an assessment of rules: how many show more than chance, as their lift differs from 1.
+    """Return an assessment of rules: how many have a lift that differs from 1 by more than chance.
 
     The count is compared with the count expected by chance, for rules with the same supports and
     errors whose two sides are independent.

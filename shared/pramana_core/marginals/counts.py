@@ -34,13 +34,15 @@ Places = tuple[int, ...]
 T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
-"""The most cells of a cube that is counted once; every marginal is then a sum over it."""
+"""The maximum number of cells of a cube that is counted once; every marginal is then a sum over
+it.
+"""
 
 KEPT_CELLS = 1 << 22
 """Without a cube, the most recent tables are cached up to this total of cells (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
-"""The most cells of a marginal table (half a gigabyte of counts)."""
+"""The maximum number of cells of a marginal table (half a gigabyte of counts)."""
 
 LEVEL = 0.95
 """The default confidence of the intervals of a table's cells."""
@@ -58,7 +60,7 @@ class ReportTables(Protocol):
 
 
 class Independence(ABC):
-    """Evidence against the independence of variables given others: `ratio`, or its bounds."""
+    """Evidence against the independence of variables given others: `ratio`, or bounds on it."""
 
     @property
     @abstractmethod
@@ -81,7 +83,7 @@ class Independence(ABC):
 
     @property
     def saturated(self) -> float:
-        """An upper bound on the records' log-likelihood, in nats, under any hypothesis."""
+        """An upper bound, in nats, on the records' log-likelihood under any hypothesis."""
         return self.ratio
 
     @property
@@ -96,13 +98,13 @@ class Independence(ABC):
 
     @property
     def alternative_log_likelihood(self) -> float:
-        """The log-likelihood without restriction, to the accuracy of its maximization."""
+        """The unrestricted maximum of the log-likelihood, to the accuracy of the maximization."""
         return self.ratio
 
     @property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the part of the gain, before penalties, that
-        chance explains.
+        """The factor by which randomization multiplies the gain expected by chance, before
+        penalties.
         """
         return 1.0
 
@@ -125,8 +127,8 @@ class Supports(Protocol):
         """Return the estimated counts of n itemsets, given as ascending item indices (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the counts of rules from itemsets. `antecedents`, (n, k), flags the items of each
-        antecedent.
+        """Return the counts for rules from itemsets. `antecedents`, (n, k), flags the antecedents'
+        items.
         """
 
 
@@ -148,7 +150,7 @@ class Marginals(Protocol):
         """Return whether a table needs no model of smaller tables. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
-        """Return the table whose counts are unbiased, negative counts included, or None.
+        """Return a table with unbiased counts, which may be negative, or None.
 
         None means that no such table exists without assumptions. Raises UnknownVariable.
         """
@@ -175,7 +177,9 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """A test for each model that tables come from: whether the reports contradict the model."""
+        """For each model that tables come from, a test of whether the reports contradict the
+        model.
+        """
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
@@ -326,7 +330,7 @@ def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:
-    """Yield groups of tables, each for one pass; a group of several has at most `most` cells."""
+    """Yield groups of tables, one group per pass; a group of several has at most `most` cells."""
     some: list[Places] = []
     cells = 0
     for table in tables:

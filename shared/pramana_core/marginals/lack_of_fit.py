@@ -1,4 +1,4 @@
-"""Tests whether reports contradict the model of a table, as numbers and as text."""
+"""Tests of whether reports contradict the model of a table, as numbers and as text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ class LackOfFit:
     """A test of pooled tables against the interactions that they omit.
 
     Attributes:
-        variables, order: the model's variables, and the most variables that interact in it.
+        variables, order: the model's variables, and how many of them may interact in it.
         statistic: the deviation of the reports towards interactions of one more variable, relative
             to its expectation under the model, or None if untested.
-        degrees_of_freedom: the statistic times these is approximately a chi-square with these.
-        p_value: the probability of so large a statistic under the model, or None if untested.
+        degrees_of_freedom: under the model, the statistic times this number has approximately a
+            chi-square distribution with this many degrees of freedom.
+        p_value: the probability under the model of a statistic that is at least this large, or None
+            if untested.
         reason: why the model cannot be tested, or an empty text.
     """
 

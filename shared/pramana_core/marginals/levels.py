@@ -27,10 +27,14 @@ A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": [
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _DEEPEST, _LONGEST_NAME = 20, 256
-"""The most levels of groups, and the most characters of a group's name."""
+"""The maximum number of levels of groups, and the maximum number of characters of a group's
+name.
+"""
 
 _AT_ONCE = 16
-"""The most rows whose errors are computed together; each row needs one number per report."""
+"""The maximum number of rows whose errors are computed together; each row needs one number per
+report.
+"""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class JointCounts:
-    """A pass that counts records over several sets of columns, with an int64 array for each set."""
+    """A pass that counts records over several sets of columns, in one int64 array per set."""
 
     tables: tuple[tuple[str, ...], ...]
 
@@ -96,7 +96,7 @@ class JointCounts:
 
 
 class PartitionedCounts(RecordTables):
-    """Counts of reported codes over columns of records in pieces; `run` runs a pass over them."""
+    """Counts of reported codes, for records stored in pieces; `run` runs a pass over the pieces."""
 
     pass_cells = 1 << 22  # every piece being counted or waiting to be added has this many
 
@@ -185,7 +185,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, `threads` at a time, or None if all are empty."""
+    """Return the total count of pieces, up to `threads` at once; None if all are empty."""
 
     with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -218,7 +218,9 @@ def _counts(
 
 
 def waited(running: Future[T], tick: Tick) -> T:
-    """Return the result of work in another thread. `tick` is called meanwhile and may raise."""
+    """Return the result of work in another thread. `tick` is called while waiting, and may
+    raise.
+    """
     while not running.done():
         tick()
         wait([running], TICK_SECONDS)
@@ -292,7 +294,7 @@ def grouped(
 def _count_tagged(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> tuple[Counts, Counts]:
-    """Add the records that report subsets to `found`. Return the others with valid codes."""
+    """Add the records that report subsets to `found`. Return those others whose codes are valid."""
     tags, cells = np.divmod(codes, widths[axes] + 1)
     fits = (cells < widths[axes]).all(axis=1) & (tags[:, 1:] == 0).all(axis=1)
     subset = fits & (tags[:, 0] > 0) & (tags[:, 0] <= SUBSETS)
@@ -307,7 +309,9 @@ def _count_tagged(
 def _count(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> None:
-    """Add records with equally many columns to `found`. Axes and codes are (records, columns)."""
+    """Add records with the same number of columns to `found`; axes and codes: (records,
+    columns).
+    """
     sets, place = _distinct(axes, len(widths))
     shapes = [tuple(int(size) for size in widths[members]) for members in sets]
     cells = [math.prod(shape) for shape in shapes]

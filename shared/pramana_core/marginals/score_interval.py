@@ -49,7 +49,7 @@ def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Float
 def deviates(
     supposed: float, share: Floats, square: Floats, records: float, *, population: bool
 ) -> Floats:
-    """Return the z of the score interval that ends at `supposed`: at its lower end if z > 0."""
+    """Return the z of the score interval that ends at `supposed`: its lower end if z > 0."""
     noise = np.maximum(square - share, 0.0)
     sampling = supposed * (1 - supposed) if population else 0.0
     error = np.sqrt((noise + sampling) / records)
@@ -59,7 +59,7 @@ def deviates(
 
 
 def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> Floats:
-    """Return the variance of a normal interval whose half-width is the longer side of `ends`."""
+    """Return the variance of a normal interval with the longer side of `ends` as its half-width."""
     longer = np.maximum(ends[1] - estimate, estimate - ends[0])
     return np.asarray(np.square(longer / normal_quantile(level)))
 

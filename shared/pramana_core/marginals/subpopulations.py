@@ -11,15 +11,15 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.tables import Tensor
 
 SUBTABLE_CELLS = 1 << 12
-"""The most cells of a table within a subpopulation, whose errors are a matrix."""
+"""The maximum number of cells of a table within a subpopulation, whose errors are a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subtable:
     """Counts over some variables within a subpopulation.
 
-    `records` is the number of all records, and `error` computes `covariance`. `counted` is False
-    for a model's expected counts, which have only the model's error.
+    `records` is the number of all records, and `error` is a function that computes `covariance`.
+    `counted` is False for a model's expected counts, which have only the model's error.
     """
 
     domain: Domain

@@ -85,7 +85,7 @@ class SupportCounts(_Counts):
         return np.minimum(low, share), np.maximum(high, share)
 
     def deviates(self, support: float, *, population: bool) -> Floats:
-        """Return the z of the intervals that end at `support`: at their lower end if z > 0.
+        """Return the z of the intervals that end at `support`: their lower end if z > 0.
 
         These are the intervals before they were widened to contain shrunk estimates.
         """
@@ -115,7 +115,7 @@ class RuleCounts(_Counts):
 
     @property
     def wholes(self) -> SupportCounts:
-        """The counts of the whole rules, as for itemsets."""
+        """The counts of records that contain the whole rule, in the form used for itemsets."""
         before = self.unshrunk
         counts = [
             SupportCounts(
@@ -134,17 +134,17 @@ class RuleCounts(_Counts):
 
 
 def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
-    """Return the mean over all records of their source's squared factor, less 1.
+    """Return the mean, over all records, of the squared factor of the record's source, minus 1.
 
     `factors` has shape (sources, ...), and `records` the sources' record counts. Factors times
-    record counts sum to all records.
+    record counts sum to the number of all records.
     """
     share = np.array(records) / sum(records)
     return weighted_sum(share, np.square(factors - 1.0))
 
 
 def weighted_sum(factors: Floats, parts: Sequence[Floats] | Floats) -> Floats:
-    """Return the weighted sum of the parts; two parts give the same bits in either order."""
+    """Return the weighted sum of the parts. For two parts, the order does not change any bit."""
     return _sum([factor * part for factor, part in zip(factors.tolist(), parts, strict=True)])
 
 

@@ -37,7 +37,7 @@ LEVEL = 0.95
 """The default confidence of the intervals of a table's cells."""
 
 COVARIANCE_CELLS = 4096
-"""The most cells of a table whose covariance matrix is listed."""
+"""The maximum number of cells of a table whose covariance matrix is listed."""
 
 _NUMBERS = (
     "count",
@@ -66,7 +66,9 @@ class MarginalTable(ABC):
 
     @property
     def filled_in(self) -> bool:
-        """Whether counts are assembled from smaller tables, as if no larger set interacted."""
+        """Whether counts are assembled from smaller tables, assuming no interactions of larger
+        sets.
+        """
         return False
 
     @property

@@ -1,6 +1,6 @@
 """Masking of confidential numeric columns (AlAhmadi 2006).
 
-The package `methods` has the methods, and `catalogue` lists them by name. `recommending` finds the
+`methods` has the masking methods, and `catalogue` lists them by name. `recommending` finds the
 simplest method that keeps the relationships of a table. `measures` measures masked tables.
 """
 

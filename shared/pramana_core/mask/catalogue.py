@@ -1,4 +1,6 @@
-"""All masking methods by name, with their options and guarantees, and masking by a name."""
+"""All masking methods by name, with their options and guarantees, and a function that applies
+them.
+"""
 
 from __future__ import annotations
 

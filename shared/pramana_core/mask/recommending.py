@@ -61,7 +61,9 @@ class ExplainedVariance:
 
 
 def gained(target: Floats, simple: Floats | float, flexible: Floats) -> ExplainedVariance:
-    """Return the R2 of n flexible predictions minus the R2 of simple ones (delta method)."""
+    """Return how far the R2 of n flexible predictions exceeds that of simple ones (delta
+    method).
+    """
     around = np.square(target - target.mean())
     mean = float(around.mean())
     if mean <= 0:
@@ -114,8 +116,8 @@ def dependence(
 ) -> Evidence:
     """Return how a column of n numbers depends on the columns of a table.
 
-    The columns `beside`, n x i, are used by the kernel only. `least` is the share of variance that
-    a kernel must explain beyond a monotonic fit.
+    Only the kernel uses the columns `beside`, n x i. `least` is the share of variance that a kernel
+    must explain beyond a monotonic fit.
     """
     scores = normal_scores(target[:, None])[:, 0]
     explained = []

@@ -114,7 +114,7 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 
 def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
-    """Check names and categories; the message only counts invalid categories."""
+    """Check names and categories. The message gives only the number of invalid categories."""
     if not is_label(name):
         raise DomainError(
             f"{name[:40]!r} cannot be a name, because messages could not show it.",
@@ -171,7 +171,7 @@ class TreeSchema:
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Attribute:
-        """Return the attribute of a name. Raises MissingColumn."""
+        """Return the attribute with this name. Raises MissingColumn."""
         if found := self._by_name.get(name):
             return found
         raise MissingColumn(

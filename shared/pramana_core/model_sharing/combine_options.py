@@ -1,4 +1,4 @@
-"""Options for combining the trees of several owners; importing the module is cheap."""
+"""Options for combining the trees of several owners. Importing this module is fast."""
 
 from __future__ import annotations
 

@@ -37,8 +37,10 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """The condition that a number is above `above` and at most `up_to`. Raises ModelError. Either
-    end may be infinite."""
+    """The condition that a number is above `above` and at most `up_to`. Raises ModelError.
+
+    Either end may be infinite.
+    """
 
     above: float = -math.inf
     up_to: float = math.inf
@@ -68,7 +70,7 @@ def together(conditions: Sequence[Condition]) -> Condition:
 
 
 def whole(schema: TreeSchema, name: str) -> Condition:
-    """Return the condition on an attribute that all values meet. Raises MissingColumn."""
+    """Return the condition on an attribute that every value meets. Raises MissingColumn."""
     attribute = schema[name]
     if isinstance(attribute, CategoricalAttribute):
         return Values(tuple(range(len(attribute.categories))))

@@ -41,8 +41,10 @@ def values_of(
     *,
     estimated: bool,
 ) -> ValueSampler:
-    """Return the sampler of an attribute's values, from the paths' conditions and record counts;
-    `estimated` is explained at `GenerationOptions`."""
+    """Return the sampler of an attribute's values, from the paths' conditions and record counts.
+
+    `estimated` is explained at `GenerationOptions`.
+    """
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
     of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
@@ -58,7 +60,7 @@ def values_of(
 
 @dataclass(frozen=True, eq=False)
 class _Categories:
-    """A sampler of categories; row r of `sums` has cumulative shares that rise from r to r + 1."""
+    """A sampler of categories. Row r of `sums` has cumulative shares that rise from r to r + 1."""
 
     attribute: CategoricalAttribute
     of_path: Indices
@@ -108,7 +110,7 @@ class Extent:
 
 
 def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
-    """Return the part of an attribute's range in an interval; without one, the range."""
+    """Return the part of an attribute's range in an interval, or the whole range without one."""
     above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
     if up_to < attribute.low:
         last = float(math.floor(up_to)) if attribute.whole else up_to
@@ -131,7 +133,7 @@ def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """A sampler of numbers; `curve` has the share of numbers below each of `edges`, if any."""
+    """A sampler of numbers. `curve`, if any, has the share of numbers below each of `edges`."""
 
     attribute: NumericAttribute
     of_path: Indices
@@ -180,8 +182,10 @@ def _numbers(
 
 
 def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
-    """Return the estimated shares of categories. `allowed` has the codes that each condition
-    allows, and `weights` the record count of each condition."""
+    """Return the estimated shares of categories.
+
+    `allowed` has the codes that each condition allows, and `weights` its count of records.
+    """
     inside = np.zeros((len(allowed), categories))
     for place, codes in enumerate(allowed):
         inside[place, list(codes)] = 1
@@ -195,8 +199,11 @@ def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categor
 
 
 def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
-    """Return the estimated shares of the m cells between m + 1 edges. Condition i covers the cells
-    from `starts[i]` up to but not including `ends[i]`, and `weights[i]` records satisfy it."""
+    """Return the estimated shares of the m cells between m + 1 edges.
+
+    Condition i covers the cells from `starts[i]` up to but not including `ends[i]`, and
+    `weights[i]` records satisfy it.
+    """
     widths = np.diff(edges)
     even: Floats = widths / widths.sum()
     shares = even

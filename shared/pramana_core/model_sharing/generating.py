@@ -67,7 +67,7 @@ def generate_chunks(
     options: GenerationOptions | None = None,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the records of `generate` with the same randomness, in one or more chunks.
+    """Yield the records that `generate` returns with the same randomness, in one or more chunks.
 
     Do not use `rng` until all chunks are read. Raises the errors of `generate`, and LimitExceeded.
     """
@@ -152,7 +152,7 @@ def _others(leaf: Leaf, classes: int) -> Floats:
 
 
 def shared_out(counts: Floats, total: int) -> Sizes:
-    """Return a whole number divided in proportion to counts (largest remainders)."""
+    """Return the division of a whole number in proportion to counts (largest remainders)."""
     wanted = counts * (total / counts.sum())
     found: Sizes = np.floor(wanted).astype(np.int64)
     missing = total - int(found.sum())

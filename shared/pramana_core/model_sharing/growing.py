@@ -133,7 +133,7 @@ def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) ->
 
 
 def _indicated(records: Records) -> list[tuple[str, int | None]]:
-    """Return the attribute of each matrix column, and the category that the column indicates."""
+    """Return, for each matrix column, its attribute and the category that the column indicates."""
     places: list[tuple[str, int | None]] = []
     for attribute in records.schema.attributes:
         if isinstance(attribute, CategoricalAttribute):

@@ -21,7 +21,8 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records, as class codes and one code per attribute: of a category, or the rank of a number.
+    """n records: class codes, and for each attribute the code of a category or the rank of a
+    number.
 
     Ranks are from 0; `values` has the distinct numbers of each attribute, ascending.
     """
@@ -53,7 +54,7 @@ class Records:
         return len(self.classes)
 
     def everything(self) -> dict[str, Condition]:
-        """Return, for each attribute, the condition that all values meet."""
+        """Return, for each attribute, the condition that every value meets."""
         return {name: whole(self.schema, name) for name in self.schema.names}
 
     def counts(self, rows: Codes) -> Floats:
@@ -122,7 +123,7 @@ def halves(extent: Interval, threshold: float) -> tuple[Interval, Interval]:
 
 
 def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
-    """Return the categories of a set that are among the codes, and the remaining categories."""
+    """Return those categories of a set that are among the codes, and the remaining ones."""
     inside = tuple(code for code in extent.codes if code in codes)
     return Values(inside), Values(tuple(code for code in extent.codes if code not in codes))
 
@@ -215,8 +216,10 @@ class Subsets:
 def offered(
     records: Records, name: str, extent: Condition, rows: Codes
 ) -> Thresholds | Subsets | None:
-    """Return the splits, by an attribute, of the rows that reach a node. `extent` is the condition
-    on the attribute at the node. Return None if all rows have the same value."""
+    """Return the splits of the rows at a node by an attribute, or None if all have the same value.
+
+    `extent` is the condition on the attribute at the node.
+    """
     codes = records.codes[name][rows]
     if isinstance(extent, Interval):
         order = np.argsort(codes, kind="stable")

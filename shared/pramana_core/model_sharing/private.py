@@ -57,8 +57,7 @@ class Noise(Protocol):
 
 @dataclass(frozen=True)
 class GeneratorNoise:
-    """Noise from a numpy generator, in floating-point numbers, for simulations but not for
-    releases.
+    """Noise from a numpy generator, in floating-point numbers: for simulations, not for releases.
 
     Whoever learns the generator's state can predict the noise. The probabilities are rounded.
     """
@@ -85,7 +84,7 @@ def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
 
 @dataclass(frozen=True)
 class PrivateTree:
-    """A tree; replacing one record changes no tree's probability by more than the factor e^epsilon.
+    """A private tree. Replacing one record changes no tree's probability by more than e^epsilon.
 
     `noised` has the counts with noise, leaves x classes. `tree` has the same counts, with 0 instead
     of negative counts.
@@ -157,7 +156,9 @@ def grow_private_tree(
 
 
 def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> None:
-    """Choose a node's question from the public list of questions; without any, it stays a leaf."""
+    """Choose a node's question from the public list of questions. If the list is empty, the node
+    stays a leaf.
+    """
     listed = questions.at(node.box)
     if not listed:
         return
@@ -224,7 +225,7 @@ class Questions:
                 self.places[name] = np.searchsorted(known, column.values, side="left")
 
     def at(self, box: Mapping[str, Condition]) -> list[Question]:
-        """Return the possible questions at a node to which the conditions `box` lead."""
+        """Return the possible questions at the node to which the conditions `box` lead."""
         found: list[Question] = []
         for name in self.schema.names:
             extent = box[name]
@@ -266,6 +267,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return the gini score of each part: the sum of squared class counts divided by its size."""
+    """Return the gini score of each part: the sum of squared class counts, divided by its size."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

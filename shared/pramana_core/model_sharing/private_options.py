@@ -1,4 +1,4 @@
-"""Options of private trees; importing the module is cheap."""
+"""Options of private trees. Importing this module is fast."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _violates(branch: Branch, met: Met) -> bool:
 
 
 def merge_fewest(parts: Sequence[Branch], join: Join, met: Met) -> list[Branch]:
-    """Merge siblings until all meet the requirement; one leaf remains if that takes all siblings.
+    """Merge siblings until all meet the requirement; if all must merge, one leaf remains.
 
     Each violating part merges with the siblings for which the fewest hits are lost. In a tie, the
     set with the fewest parts that meet the requirement is chosen, and then the smallest set.
@@ -145,7 +145,7 @@ def _start(part: Branch) -> float:
 def _least_of(
     groups: Iterator[list[Branch]], pool: list[Branch], join: Join, met: Met
 ) -> list[Branch]:
-    """Return the sufficient group with the least loss, or all parts if none suffices."""
+    """Return the group of siblings with the least loss that meets the requirement, or all parts."""
     best, least, price = pool, math.inf, (0, 0)
     scale = sum(part.hits for part in pool)
     for group in groups:
@@ -175,7 +175,7 @@ def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator
 
 
 def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
-    """Yield sets of categories that include `bad`, small sets first."""
+    """Yield sets of categories that include `bad`, smaller sets first."""
     others = [part for part in pool if part is not bad]
     lost = [o.hits + bad.hits - join([bad, o]).hits for o in others]
     others = [others[k] for k in ascending(lost, scale=sum(part.hits for part in pool))]

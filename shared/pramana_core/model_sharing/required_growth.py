@@ -31,8 +31,10 @@ from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 
 def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
-    """Return whether each of m parts, as a leaf, meets a requirement (`met_by`). `counts` is m x
-    classes."""
+    """Return whether each of m parts, as a leaf, meets a requirement (`met_by`).
+
+    `counts` is m x classes.
+    """
     records = counts.sum(axis=1)
     met = np.ones(len(counts), dtype=bool)
     if requirement.k is not None:
@@ -172,7 +174,7 @@ class _Growth:
         return offers, np.split(gains, ends)
 
     def _gains(self, parts: Floats, counts: Floats) -> Floats:
-        """Return how much each split lowers the entropy; minus infinity if it is not allowed."""
+        """Return by how much each split lowers the entropy; minus infinity if it is not allowed."""
         rest = counts - parts
         lowered = (entropy(counts[None, :]) - entropy(parts) - entropy(rest)) / counts.sum()
         fits = (parts.sum(axis=1) >= self.min_leaf) & (rest.sum(axis=1) >= self.min_leaf)
@@ -191,7 +193,9 @@ _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
 
 
 def _first_splits(records: Records, requirement: Requirement) -> int:
-    """Return how many first splits of each attribute are tried; 0 means only the best overall."""
+    """Return how many first splits of each attribute are tried; 0 means only the best of all
+    splits.
+    """
     if requirement.c is None or not requirement.exact:
         return 0
     return min(_FIRST_SPLITS, _MOST_TRIED // (len(records) * len(records.schema.names)))

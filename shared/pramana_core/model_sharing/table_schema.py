@@ -1,8 +1,8 @@
 """The schema of a tree, from a table and from its owner's declarations.
 
-Undeclared properties are read from the records, so the tree reveals them to its receivers. They are
-the categories that occur, and a range that is rounded outward from inner values, never from the
-extremes.
+Undeclared properties are read from the records, so the tree reveals them to its receivers. These
+properties are the categories that occur, and a range that is rounded outward from inner values,
+never from the extremes.
 """
 
 from __future__ import annotations
@@ -90,9 +90,11 @@ def are_whole(values: Floats) -> bool:
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range that reveals no single record. It extends from the k-th smallest to the k-th
-    largest number, rounded outward. k is a twentieth of the number of records, but at least 3 and
-    at most 10."""
+    """Return a range that reveals no single record.
+
+    It extends from the k-th smallest to the k-th largest number, rounded outward. k is a twentieth
+    of the number of records, but at least 3 and at most 10.
+    """
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)
     low, high = float(ordered[k - 1]), float(ordered[-k])
@@ -137,7 +139,7 @@ def _classes(column: Column, declared: Sequence[str] | None) -> CategoricalColum
 
 
 def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
-    """Return a column with the codes of declared labels; whole numbers are labels in themselves."""
+    """Return a column with the codes of declared labels. Whole numbers are their own labels."""
     if isinstance(declared, str):
         raise DomainError(
             f"The categories of {column.name!r} must be a list of labels, not a string.",

@@ -71,7 +71,9 @@ class Leaf:
 
     @classmethod
     def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
-        """Return the leaf with these class counts; a tie goes to the first. Raises ModelError."""
+        """Return the leaf with these class counts. A tie goes to the first class. Raises
+        ModelError.
+        """
         known = tuple(float(count) for count in counts)
         if not known:
             raise ModelError("A leaf needs the count of at least one class.", where="leaf")
@@ -111,7 +113,7 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Path:
-    """A path from the root to a leaf, as a condition for each attribute that is split on it."""
+    """A path from the root to a leaf, as one condition for each attribute that splits it."""
 
     conditions: dict[str, Condition]
     leaf: Leaf
@@ -250,7 +252,7 @@ def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:
 def rows_of(
     chosen: npt.NDArray[np.intp], rows: npt.NDArray[np.intp], parts: int
 ) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each part, in order; `chosen` has the index of the part of each row."""
+    """Return the rows of each part, in order; `chosen` has the index of each row's part."""
     if parts <= 4:
         return [rows[chosen == part] for part in range(parts)]
     ends = np.cumsum(np.bincount(chosen, minlength=parts))[:-1]

@@ -37,7 +37,7 @@ class SentForm:
         return next(iter(self.fields.get(name, [])), "").strip()
 
     def every(self, name: str) -> list[str]:
-        """Return the chosen values of a field."""
+        """Return all submitted values of a field."""
         return [one for one in self.fields.get(name, []) if one]
 
 
@@ -59,8 +59,8 @@ def require_word(key: bytes, cookie: str, word: str) -> None:
 def cookie_header(
     name: str, value: str, seconds: int | None = None, *, over_tls: bool = False
 ) -> str:
-    """Return the header that sets a cookie for the page's folder, hidden from scripts and from
-    other sites.
+    """Return the header that sets a cookie for the page's folder, hidden from scripts and other
+    sites.
 
     Without `seconds` the cookie ends with the browser session.
     """

@@ -21,7 +21,7 @@ _MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Pages:
-    """The templates and static files of a package and those shared by all packages."""
+    """The templates and static files of a package, and those that all packages share."""
 
     package: str
 
@@ -69,5 +69,5 @@ _LINK = re.compile(r'\b(href|src|action|data-follow)="/')
 
 
 def relative(address: str, at: str) -> str:
-    """Return an address of the service relative to the page at `at`."""
+    """Return an address of the service, made relative to the page at `at`."""
     return ("../" * (at.count("/") - 1) or "./") + address.removeprefix("/")

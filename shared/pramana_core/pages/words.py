@@ -1,4 +1,4 @@
-"""Values and plans as HTML; the text direction of a name does not affect the text around it."""
+"""Values and plans as HTML. The text direction of a name does not affect the text around it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def write_epsilon(value: float | None) -> str:
 
 
 def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:
-    """Return a bar of parts, each with a class and a length out of `whole`, and text `words`."""
+    """Return a bar of parts, each with a class and a length out of `whole`, and the text
+    `words`.
+    """
     x, drawn = 0.0, []
     for kind, length in parts:
         width = 100 * min(max(length / whole if whole else 0.0, 0.0), 1.0)

@@ -1,6 +1,6 @@
 """One style for all pictures with axes, legible in print and to colour-blind readers.
 
-Colours are from Okabe and Ito (2008), and line styles or markers differ, too. Drawing a picture
+Colours are from Okabe and Ito (2008); line styles or markers differ as well. Drawing a picture
 again gives the same bytes. Pictures are drawn one at a time, because matplotlib's settings are
 global.
 """
@@ -129,7 +129,9 @@ def svg(
 
 
 def _group(found: re.Match[str]) -> str:
-    """Return the opening tag of a group, with its title or without its id, which is unused."""
+    """Return the opening tag of a group, with its title or, without a title, without its unused
+    id.
+    """
     words = found[2].removeprefix(_TITLE)
     return "<g" if words == found[2] else f"<g><title>{words}</title"
 
@@ -150,8 +152,7 @@ def _cut(words: str) -> str:
 
 
 def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
-    """Give an axis a row for each name, with row 0 at the top and the notes to the right of the
-    rows.
+    """Give an axis a row for each name, with row 0 at the top and notes to the right of the rows.
 
     Letters have the given size in points, or are smaller if rows are too low.
     """
@@ -180,7 +181,7 @@ def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> No
 
 
 def lines(heights: Sequence[float], columns: int) -> list[float]:
-    """Return the height of each line of small pictures, that of its highest picture."""
+    """Return the height of each line of small pictures: the height of its tallest picture."""
     return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
 
 
@@ -206,7 +207,7 @@ def interval(
     *,
     hollow: bool = False,
 ) -> None:
-    """Draw a mark at a value and a line over its interval, in a row; `words` become its title."""
+    """Draw a mark at a value and a line over its interval, in a row, with `words` as the title."""
     (line,) = axis.plot(
         [value, np.nan, *ends],  # nan breaks the line: an estimate may be outside its interval.
         [row] * 4,
@@ -237,14 +238,14 @@ def curve(
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:
-    """Return colours for an ordered series, from dark to light; they differ also in grey."""
+    """Return colours for an ordered series, from dark to light, which also differ in grey."""
     from matplotlib import colormaps
 
     return [colormaps["viridis"](share) for share in np.linspace(0.0, 0.85, count)]
 
 
 def no_grid(axis: Axes, which: str) -> None:
-    """Remove the grid lines of one direction (`x` or `y`)."""
+    """Remove the grid lines across one axis (`x` or `y`)."""
     (axis.xaxis if which == "x" else axis.yaxis).grid(visible=False)
 
 

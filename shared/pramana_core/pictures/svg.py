@@ -1,7 +1,7 @@
 """Pictures with our own layout, as shapes that become SVG or are drawn on matplotlib axes.
 
 On axes, letters and lines are scaled with the picture, whatever the size of the axes. Titles, which
-SVG shows under the pointer, are left out.
+SVG shows under the pointer, are left out there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SIDES = {"": "left", MIDDLE: "center", END: "right"}
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `anchor` is its part at (x, y), `outline` the width of a white outline."""
+    """A line of text. `anchor` is its part at (x, y), `outline` the width of its white outline."""
 
     x: float
     y: float
@@ -283,7 +283,7 @@ _Resize = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Axes on which shapes are drawn relative to an origin, and artists that are resized with them.
+    """Axes on which shapes are drawn relative to an origin, and the artists to resize with them.
 
     Positions are rounded as in SVG, so that both pictures are the same.
     """
@@ -347,7 +347,7 @@ def colour(code: int) -> str:
 
 
 def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[Shape, float]:
-    """Return a legend line of names with their colours, and the x at which the line ends."""
+    """Return a line of the legend, names with their colours, and the x at which the line ends."""
     parts: list[Shape] = []
     for name, colour in groups:
         parts += [Box(x, y, 13, 13, colour, rounding=3), Text(x + 19, y + 11, name, 13)]

@@ -1,11 +1,11 @@
-"""The disclosure of a channel, and its cost in accuracy.
+"""How much a channel discloses about a record, and how much accuracy it costs.
 
 `Amplification` is the worst case over all priors: epsilon, gamma and the bounds that follow from
-them. `conditional_entropy` (an average), `k_anonymity`, posteriors and the attacker's accuracy
+them. `conditional_entropy` (an average), `k_anonymity`, the posteriors and the attacker's accuracy
 assume equal priors. All measures are exact for structured channels of any size.
-`largest_proportion_se` is the error of the miner's estimates. `total_loss` adds all releases of a
-study. `ShuffledReport` has the central bounds, against an attacker who does not know which report
-belongs to which record.
+`largest_proportion_se` is the error of the miner's estimates. `total_loss` adds the losses of all
+releases of a study. `ShuffledReport` has the central bounds, which hold against an attacker who
+does not know which report belongs to which record.
 """
 
 from pramana_core.privacy.accuracy import largest_proportion_se
@@ -29,6 +29,7 @@ from pramana_core.privacy.posterior import (
 )
 from pramana_core.privacy.shuffling import (
     DELTA,
+    GAMMA_LIMIT,
     CentralLoss,
     ShuffledReport,
     central_loss,
@@ -48,6 +49,7 @@ from pramana_core.privacy.study_loss import (
 
 __all__ = [
     "DELTA",
+    "GAMMA_LIMIT",
     "NOTHING",
     "PRIOR",
     "Amplification",

@@ -16,10 +16,12 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     """Return the largest standard error of a variable's estimated proportions, over its categories.
 
     The error is that of the moment estimate against the population, maximized exactly over all
-    categories and true distributions of the block's variables. The variance is (sum_l theta_l M[j,
-    l] - theta_j^2) / N, where M has the second moments of the estimator of category j given truth
-    l. It is concave in theta_j, with the remaining probability on the worst other category. If a
-    sampled block reports subsets, its sets are pooled, with the mean of M over their categories.
+    categories and true distributions of the block's variables. For category j the variance is
+    (sum_l theta_l M[j, l] - theta_j^2) / N, where M[j, l] is the second moment of the estimator of
+    category j for a record with true category l. For each theta_j, the worst distribution puts the
+    remaining probability on the other category with the largest M[j, l]; the variance is then a
+    concave function of theta_j. If a sampled block reports subsets, the estimates from its sets are
+    pooled, with the mean of M over their categories.
 
     Raises:
         OptionError: `records` is not positive.
@@ -48,7 +50,7 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
 
 
 def _pooled_variance(block: Block, name: str) -> float:
-    """Return the largest variance of a record's estimate, pooled over the sets of a block."""
+    """Return the largest variance of one record's estimate, pooled over a block's sets."""
     axis, precision = block.names.index(name), 0.0
     cells = block.variables[axis].size
     for choice in block.channel.choices:
@@ -74,7 +76,7 @@ def _pooled_variance(block: Block, name: str) -> float:
 
 
 def _largest_of_mixture(a: float, b: float) -> float:
-    """Return the largest variance for P^-1 = a I + b 11', whose estimator is a + b or b."""
+    """Return the largest variance if P^-1 = a I + b 11'; an estimator's values are a + b and b."""
     # P = spread I + off 11' and P^-1 = a I + b 11' are inverse: spread = 1 / a, off = -b / a.
     off = -b / a
     keep = 1 / a + off

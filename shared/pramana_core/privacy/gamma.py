@@ -1,4 +1,4 @@
-"""Gamma of a channel, a record and a release, with the guarantees that it gives for every prior.
+"""Gamma of a channel, a record and a release, and the guarantees that it gives for every prior.
 
 A channel is amplifying with gamma if no report is more than gamma times as probable under one true
 category as under another (Ma 3.1.2, FRAPP 2.1). `gamma` is for one channel; `record_loss` is for
@@ -78,8 +78,8 @@ def _(channel: Sampled) -> float:
 def gamma_within_groups(channel: Transition) -> float:
     """Return gamma for an attacker who already knows the group of the category.
 
-    A grouped channel reports the group truthfully, so its gamma is infinite; Ma 3.1.2 quotes the
-    amplification within the groups. For any other channel the result is that of `gamma`, which may
+    A grouped channel reports the group truthfully, so its gamma is infinite; Ma 3.1.2 uses the
+    gamma within the groups instead. For any other channel the result is that of `gamma`, which may
     raise LimitExceeded.
     """
     return gamma(channel)
@@ -127,10 +127,11 @@ Part = Transition | Blend
 
 
 def parts_of(channel: Sampled) -> list[tuple[tuple[int, ...], int, Part]]:
-    """Return each part's axes, weight, times 2^32, and channel. A report reveals its part.
+    """Return the axes, the weight (times 2^32) and the channel of each part of a channel.
 
-    Choices of the same variables are one part, except that reports of subsets are a part of their
-    own. In a coordinated channel every choice is a part, because the coin reveals the choice.
+    A report reveals the part that it comes from. Choices of the same variables are one part, except
+    that reports of subsets are a part of their own. In a coordinated channel every choice is a
+    part, because the coin reveals the choice.
     """
     groups: dict[object, list[Choice]] = {}
     for choice in channel.choices:
@@ -191,7 +192,7 @@ class Amplification:
 
     @classmethod
     def of_gamma(cls, gamma: float) -> Self:
-        """Return the amplification of a gamma. Raises OptionError if it is below 1."""
+        """Return the amplification with the given gamma. Raises OptionError if it is below 1."""
         if not gamma >= 1:
             raise OptionError(
                 f"gamma must be at least 1, not {gamma}.",
@@ -202,7 +203,7 @@ class Amplification:
 
     @classmethod
     def together(cls, independent: Iterable[Block | Transition]) -> Self:
-        """Return the amplification of a record by independent blocks together (Ma 7.1.3).
+        """Return the amplification of one record by all its independent blocks (Ma 7.1.3).
 
         Gammas multiply, because every block may send its most revealing report. Without blocks
         nothing is revealed. Raises LimitExceeded, see `gamma`.
@@ -211,12 +212,12 @@ class Amplification:
         return cls(math.fsum(cls.of(channel).epsilon for channel in channels))
 
     def __add__(self, other: Amplification) -> Amplification:
-        """Return the amplification of two independent draws together."""
+        """Return the joint amplification of two independent draws."""
         return Amplification(self.epsilon + other.epsilon)
 
     @property
     def gamma(self) -> float:
-        """e^epsilon to the thirteen digits that a logarithm preserves; infinite above 1.8e308."""
+        """e^epsilon, to the 13 digits that a logarithm preserves; infinite above 1.8e308."""
         try:
             return float(f"{math.exp(self.epsilon):.13g}")
         except OverflowError:
@@ -238,8 +239,8 @@ class Amplification:
     def grown(self, prior: float) -> float:
         """Return rho_2, the largest posterior for a prior of rho_1 (Ma 3.1.2).
 
-        rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) = gamma. Raises OptionError unless `prior` is
-        strictly between 0 and 1.
+        It solves rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) = gamma. Raises OptionError unless `prior`
+        is strictly between 0 and 1.
         """
         require_belief(prior, "prior")
         return prior / (prior + (1 - prior) * math.exp(-self.epsilon))
@@ -263,12 +264,12 @@ NOTHING = Amplification(0.0)
 
 
 def composed(amplifications: Iterable[Amplification]) -> Amplification:
-    """Return the amplification of independent draws together: the sum of their epsilons."""
+    """Return the joint amplification of independent draws: their epsilons add."""
     return Amplification(math.fsum(a.epsilon for a in amplifications))
 
 
 def record_loss(plan: Plan) -> Amplification:
-    """Return the loss of a record by a release, over all randomized blocks of its plan.
+    """Return a record's loss by a release, over all randomized blocks of its plan.
 
     Public variables are ignored if others are randomized; if all are public, the loss is infinite.
     """

@@ -34,14 +34,15 @@ from pramana_core.privacy.gamma import (
 )
 
 _CELLS = 1 << 1000
-"""The most true categories whose equal share is representable as a float."""
+"""The maximum number of true categories whose equal share is representable as a float."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReportKind:
-    """Reports that reveal equally much: their probability and the posteriors after one of them.
+    """A set of reports that reveal equally much.
 
-    `times[i]` categories have the posterior `posteriors[i]`; all others have probability zero.
+    A report is of this kind with probability `share`. After such a report, `times[i]` categories
+    have the posterior `posteriors[i]`, and all others have probability zero.
     """
 
     share: float
@@ -133,9 +134,10 @@ class AttackerAccuracy:
 class KAnonymity:
     """Ma's pair (K_p, Dist_K), and the divergence of the least protected report.
 
-    `categories` is K_p. `least_divergence` is Dist_K: the smallest divergence over the reports, in
-    bits, of the posterior from the uniform distribution over the plausible categories.
-    `worst_divergence` is the largest. A divergence of log2 K_p bits would mean certainty.
+    `categories` is K_p. The divergence of a report, in bits, is that of the posterior from the
+    uniform distribution over the plausible categories. `least_divergence` is the smallest over all
+    reports (Dist_K), and `worst_divergence` the largest. A divergence of log2 K_p bits would mean
+    certainty.
     """
 
     categories: int
@@ -146,8 +148,8 @@ class KAnonymity:
 def conditional_entropy(channel: Transition) -> float:
     """Return H(X | X~) in bits: the entropy of the true category given the report (Ma 3.1.1).
 
-    2 to this power is the average conditional privacy of Agrawal and Aggarwal. Since it is an
-    average, single reports may still reveal everything.
+    Two to the power of this entropy is the average conditional privacy of Agrawal and Aggarwal.
+    Since it is an average, single reports may still reveal everything.
 
     Raises:
         LimitExceeded: the channel has too many categories and no closed form.

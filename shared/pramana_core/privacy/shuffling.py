@@ -1,20 +1,22 @@
 """The central bound: a record's loss to an attacker who cannot assign reports to records.
 
 A release is a set of reports sorted by keyed pseudonyms. Without the linkage secret and the draw
-keys this order is a uniform permutation, so a report hides among the reports of the other records:
+keys, this order is a uniform permutation, so a report hides among the reports of the other records:
 the shuffle model. Two tables of n records are neighbours if they differ in one record; n is public.
-A bound is a central epsilon at a delta. Only the local bound (`Amplification`) applies to attackers
-who can assign reports: the owner, a peer, and a miner that colludes with an owner.
+A bound is a central epsilon at a delta. Against attackers who can assign reports, only the local
+bound (`Amplification`) holds. They are the owner, a peer, and a miner that colludes with an owner.
 
 Releases count as follows:
 
-* All reports under the same pseudonyms are one report of the record: `ShuffledReport.together`.
-  Releasing the same draw again adds nothing; a new draw is one more report. Channels that may
-  depend on earlier reports count as the worst of their local loss.
+* All reports under the same pseudonyms are one joint report of the record:
+  `ShuffledReport.together`. Releasing the same draw again adds nothing; a new draw adds one report.
+  If a channel may depend on earlier reports, only the worst report with the same local loss is
+  assumed.
 * Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds.
 * An attacker who knows facts about a record, such as its public columns, owners or batch, searches
-  only the records that share them: n is `smallest_group`. Records that a replaced release changed
-  are a group. A withdrawn release counts, as it was seen.
+  only the records that share them: n is `smallest_group`. The records that changed between a
+  release and its replacement are also a group. A withdrawn release still counts, because it was
+  seen.
 * An attacker who knows in advance which set a record reports searches only the records of that set:
   `known_set_loss`.
 
@@ -24,16 +26,16 @@ The upper bound is a variation-ratio reduction (Wang et al. 2023; Feldman, McMil
 With gamma p and total variation beta, alpha = beta / (p - 1) and rho = 1 - alpha - p alpha, the two
 true records are reported as p alpha Q + alpha R + rho S and alpha Q + p alpha R + rho S. Every
 other record is reported as at least alpha Q + alpha R + (rho / p) S, a blanket (Balle et al. 2019).
-A report's score under the blanket has four values Y, and for n reports
+A report's score under the blanket is a variable Y with four values, and for n reports
 
     delta <= E[max(0, Y_1 + ... + Y_n)] / n,   e = e^epsilon
     Y = p - e, 1 - e p, p (1 - e), 0   with probabilities   alpha, alpha, rho / p and the rest.
 
-(If rho > 0, counting only the reports outside Q and R is not a bound: the record's own S would hide
-among reports that it cannot equal. For five categories, gamma 19, 30 records and epsilon .5 the
-true value is .24332, that count gives .24327 and the blanket .24889.) A larger p or beta never
-gives a smaller delta. The distribution of the sum is an n-fold convolution. Each value is split
-between two points of a grid, which preserves means and so can only raise delta.
+(If rho > 0, counting only the reports outside Q and R does not give a bound, because the record's
+own S would hide among reports that it cannot equal. For five categories, gamma 19, 30 records and
+epsilon .5 the true value is .24332, that count gives .24327 and the blanket .24889.) A larger p or
+beta never gives a smaller delta. The distribution of the sum is an n-fold convolution. Each value
+is split between two points of a grid, which preserves means and so can only raise delta.
 
 At gamma 19 and delta 1e-6 the largest beta gives epsilon .528 for 2,000 records, .218 for 10,000,
 .116 for 32,561 and .0634 for 100,000. With half the clones, 1 / (p + 1) instead of 2 / (p + 1) (see
@@ -93,7 +95,7 @@ _GRID = 32
 """The grid points per root mean square of a report's score, up to 2^22 points in all."""
 
 _PAIRS = 1 << 28
-"""The most entries of a listed matrix whose rows are compared pairwise."""
+"""The maximum number of entries of a listed matrix whose rows are compared pairwise."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class CentralLoss:
 
     epsilon: float
     delta: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float | None = None) -> Self:
+        """Return a bound whose delta is `DELTA` by default."""
+        return cls(epsilon, DELTA if delta is None else delta)
 
     def __add__(self, other: CentralLoss) -> CentralLoss:
         """Return the loss from two releases under different linkage secrets."""
@@ -112,7 +119,7 @@ class CentralLoss:
 class ShuffledReport:
     """All reports of one record, as parameters of the shuffle model.
 
-    By default the report is the worst for its local bound: a randomized yes or no.
+    By default, it is the report that reveals most under the local bound: a randomized yes or no.
 
     Args:
         amplification: the local bound.
@@ -169,8 +176,9 @@ class ShuffledReport:
         """Return the joint report of independent draws for the same record.
 
         If the draws are `adaptive`, later channels may depend on earlier reports of all records.
-        The bound then holds only for the worst report of the summed local loss, because every such
-        choice is a function of it. Several adaptive draws of sets may depend on each other.
+        Then only the worst report with the summed local loss gives a bound, because every such
+        choice of channels is a function of that report. Several adaptive draws of sets may depend
+        on each other.
         """
         each = list(reports)
         if len(each) == 1:
@@ -248,7 +256,7 @@ def known_set_loss(
 def largest_gamma(records: int, central: CentralLoss) -> float:
     """Return the largest local gamma, up to `GAMMA_LIMIT`, that satisfies a central bound.
 
-    It is at least e^epsilon, because that gamma needs no shuffling.
+    It is at least e^epsilon, because a local bound of epsilon is also a central one.
 
     Args:
         records: the number of records, or the size of the smallest group.
@@ -277,7 +285,8 @@ def largest_gamma(records: int, central: CentralLoss) -> float:
 
 
 def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:
-    """Return a lower bound on delta, from one pair of tables and one test to distinguish them.
+    """Return a lower bound on delta, from one test that distinguishes one pair of neighbouring
+    tables.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -405,7 +414,7 @@ def _(channel: SubsetSelection) -> Tensor:
 
 
 def _subset_contrast(channel: SubsetSelection, distance: int) -> Tensor:
-    """Return, by true category, the probabilities of subsets with just 0 or just `distance`."""
+    """Return, by true category, the probabilities of subsets with only 0 or only `distance`."""
     members = np.fft.rfft(channel.members)
     first, second = channel.members, np.roll(channel.members, distance, axis=1)
     inside, outside = channel.likelihoods
@@ -438,7 +447,7 @@ def _(channel: Sampled) -> Tensor:
 
 
 def _contrast_of(channel: Part, cells: tuple[int, ...]) -> Tensor:
-    """Return `contrast` for three given categories, zeros if the matrix is too large to list."""
+    """Return `contrast` for three given categories, or zeros if the matrix is too large to list."""
     if channel.exact_mixture is not None:
         keep, off = map(float, channel.exact_mixture)
         chances = np.where(np.array(cells)[:, None] == cells[:2], keep, off)
@@ -451,7 +460,9 @@ def _contrast_of(channel: Part, cells: tuple[int, ...]) -> Tensor:
 
 
 def _likelier(matrix: Tensor, first: int, second: int) -> Tensor:
-    """Return, by true category, the probabilities of the reports likelier under one of the two."""
+    """Return, by true category, the probability of a report that is likelier under `first`, and of
+    one that is likelier under `second`.
+    """
     kinds = matrix[first] > matrix[second], matrix[first] < matrix[second]
     return np.stack([matrix[:, kind].sum(axis=1) for kind in kinds], axis=1)
 
@@ -470,7 +481,7 @@ def _largest_variation(amplification: Amplification) -> float:
 
 
 def _together(variations: Iterable[float]) -> float:
-    """Return an upper bound on the total variation of independent reports together."""
+    """Return an upper bound on the total variation of several independent reports."""
     each = list(variations)
     return (
         1.0 if max(each, default=0.0) >= 1 else -math.expm1(math.fsum(math.log1p(-v) for v in each))
@@ -510,7 +521,9 @@ def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, fl
 
 
 def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
-    """Return the first count and the probabilities of all counts outside the tails of `_TAIL`."""
+    """Return the smallest count outside the lower tail, and the probabilities from there to the
+    upper tail (see `_TAIL`).
+    """
     spread = _TAIL / 3 + math.sqrt(_TAIL**2 / 9 + 2 * _TAIL * trials * p * (1 - p))  # Bernstein
     low = max(0, math.floor(trials * p - spread))
     high = min(trials, math.ceil(trials * p + spread))

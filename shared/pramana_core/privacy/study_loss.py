@@ -1,10 +1,11 @@
 """The privacy loss in a study: per column, per owner and per record, over all releases.
 
 Epsilons of different draws add, whichever owner made them. How they add for a belief about one
-column depends on how columns are related, so there are two extremes. If columns are *independent*,
-a belief about one grows only by that column's draws. If columns *determine* each other, the draws
-of all columns add. Blocks of one study plan are an exception, because one coin chooses the set that
-a record reports. Their epsilons add only within a set, and the record's loss is the largest sum.
+column depends on how the columns are related, so there are two extremes. If columns are
+*independent*, only a column's own draws change a belief about it. If columns *determine* each
+other, the draws of all columns add. Blocks of one study plan are an exception, because one coin
+chooses the set that a record reports. Their epsilons add only within a set, and the record's loss
+is the largest sum.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class CoinDisclosure:
 
     @property
     def most(self) -> float:
-        """The largest epsilon of a set."""
+        """The largest epsilon over the sets."""
         return max(epsilon for _, _, epsilon in self.spans)
 
 
@@ -57,10 +58,10 @@ class CoinDisclosure:
 class BlockDisclosure:
     """One block of one release: its owner, variables, amplification and draws.
 
-    `draw` is equal for two blocks exactly if every record's draw is the same. The same draws
-    released twice add nothing, under whichever owner's name. `randomized` is false if the true
-    values were released; `amplification` is then ignored. For a part of a study plan, `coin` has
-    the loss of each set, and `amplification` the largest of them.
+    `draw` is equal for two blocks if and only if every record's draw is the same. Releasing the
+    same draws twice adds nothing, even under another owner's name. `randomized` is false if the
+    true values were released; `amplification` is then ignored. For a part of a study plan, `coin`
+    has the loss of each set, and `amplification` is the largest of these losses.
     """
 
     owner: str
@@ -84,7 +85,8 @@ class ColumnDisclosure:
 class Extremes:
     """The largest growth of a belief about one column, in both extreme cases (see the module).
 
-    `independent` counts the draws of the column with the largest loss, `determined` all draws.
+    `independent` adds the draws of the column with the largest loss, `determined` those of all
+    columns.
     """
 
     independent: Amplification
@@ -93,7 +95,7 @@ class Extremes:
 
 @dataclass(frozen=True)
 class StudyDisclosure:
-    """The loss in a study; columns and owners are in the order of their first release.
+    """The loss in a study, with columns and owners in the order of their first release.
 
     `variables` has the loss of each randomized variable, `record` that of a record over all owners.
     """

@@ -36,10 +36,10 @@ def learn_regression(
 ) -> RegressionModel:
     """Learn how a numeric column of n records depends on other columns, by default on all others.
 
-    With `masked`, the model gets notes on masking. `on_step` is called with steps done and
-    expected. Raises MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded:
-    there would be too many terms. EstimationError: too few records, or the target or every feature
-    does not vary.
+    With `masked`, the model gets notes on masking. `on_step` is called with the numbers of steps
+    done and expected. Raises MissingColumn, OptionError, TableError: see `read_records`.
+    LimitExceeded: there would be too many terms. EstimationError: too few records, or the target or
+    every feature does not vary.
     """
     options = options or RegressionOptions()
     records = read_records(table, target, features)

@@ -35,7 +35,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Return a p-value as text with two significant digits; it is never written as 0."""
+    """Return a p-value as text with two significant digits, but never as 0."""
     if p is None:
         return "n/a"
     return "< 1e-16" if p < 1e-16 else f"{p:.2g}"

@@ -36,21 +36,21 @@ def bound(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number as text with four digits, and a rounding error as 0."""
+    """Return a number as text with four digits. A rounding error is written as 0."""
     if value is None or value != value:
         return "–"
     return "0" if abs(value) < ROUNDING else f"{value:.4g}"
 
 
 def count(value: float | None) -> str:
-    """Return a whole number as text, a very large one as a power of ten."""
+    """Return a whole number as text, or a very large one as a power of ten."""
     if value is not None and value >= VAST:
         return f"about 10^{math.log10(value):.0f}"
     return "–" if value is None else f"{value:,.0f}"
 
 
 def measured(value: float, error: float | None) -> str:
-    """Return a number and its standard error, if any, to the error's second digit."""
+    """Return a number and its standard error, if any, rounded to the error's second digit."""
     if error is None or value != value or error < ROUNDING:
         return number(value)
     digits = min(4, max(0, 1 - math.floor(math.log10(error))))
@@ -58,7 +58,7 @@ def measured(value: float, error: float | None) -> str:
 
 
 def belief(amplification: Amplification, prior: float) -> str:
-    """Return the largest posterior in percent, rounded up; only certainty is written as 100 %."""
+    """Return the largest posterior in percent, rounded up. Only certainty is written as 100 %."""
     posterior = amplification.grown(prior)
     certain = math.isinf(amplification.epsilon)
     return f"{rounded_up(100 * posterior)} %" if certain or posterior <= 0.9999 else ">99.99 %"

@@ -1,4 +1,4 @@
-"""Renders a report as one HTML page that loads nothing."""
+"""Rendering a report as one HTML page that loads nothing."""
 
 from __future__ import annotations
 

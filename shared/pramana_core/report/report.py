@@ -31,7 +31,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, its kind, and whether a terminal shows it; backticks mark `code`."""
+    """A sentence, its kind, and whether a terminal shows it. Backticks mark `code`."""
 
     words: str
     kind: Literal["plain", "note", "point", "warning", "grave", "alarm", "private"] = "plain"
@@ -56,7 +56,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and their display; `quiet` rows are pale, and a terminal shows the `brief` rows."""
+    """Rows and how to show them: `quiet` rows are pale, and a terminal shows only `brief` rows."""
 
     columns: Sequence[Column]
     rows: Sequence[Row]
@@ -105,7 +105,7 @@ class Section:
 class Report:
     """A report: a title, `sections` for people, `numbers` as JSON for scripts, a final line `foot`.
 
-    `beside` has further files to write: the text of each, by the suffix of its name.
+    `beside` has the texts of further files to write, by the suffix of the file's name.
     """
 
     title: str

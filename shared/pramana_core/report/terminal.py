@@ -1,4 +1,4 @@
-"""Prints a report to a terminal: its brief sections, as text and tables."""
+"""Printing a report to a terminal: its brief sections, as text and tables."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_LINES = 24
-"""The most lines of a text that a terminal shows; pages show all."""
+"""The maximum number of lines of a text that a terminal shows; pages show all."""
 
 _STYLES = {"note": "dim", "warning": "bold yellow", "grave": "bold yellow"}
 _BEFORE = {"point": "* ", "warning": "warning: ", "grave": "warning: "}
 
 
 def print_report(report: Report, out: Console, loud: Console) -> None:
-    """Print the brief content of a report; alarms go to the console `loud`."""
+    """Print the brief content of a report. Alarms go to the console `loud`."""
     out.print(report.title, style="bold", markup=False)
     print_sections(report.sections, out, loud)
 

@@ -85,16 +85,16 @@ def default_records(people: People) -> Records:
 
 
 def holding(people: People) -> str:
-    """Return a verb phrase on which people the owners have, by the study's declaration."""
+    """Return a verb phrase: whether the study declares the owners to have the same people."""
     return {
-        "same": "hold the same people",
-        "different": "hold different people",
-        "overlapping": "may hold some of the same people",
+        "same": "have records of the same people",
+        "different": "have records of different people",
+        "overlapping": "may have records of some of the same people",
     }[people]
 
 
 def meaning(people: People) -> str:
     """Return a clause on how a person's losses combine, by the study's declaration."""
     if people == "different":
-        return "a person's loss is due to one owner, or the sum if several owners have her record"
+        return "a person's loss is due to one owner, or the sum if several owners have the person"
     return "the losses of a person at all owners add up"

@@ -62,7 +62,7 @@ _SECTION = re.compile(r"\n\n(?:Args|Raises|Examples):\n")
 
 @cache
 def message_of(declared: type) -> type[_Declared]:
-    """Return the message class of a family, or of the variants of a sampled channel."""
+    """Return the message class of a family of channels, or of a parameter such as a choice."""
     hints = get_type_hints(declared, include_extras=True)
     keys: dict[str, Any] = {k: _travelling(hints[name]) for name, k in keys_of(declared).items()}
     if issubclass(declared, Transition):

@@ -76,9 +76,9 @@ def options_from(
     options: type[Any], **as_messages: Any
 ) -> Callable[[type[MessageT]], type[MessageT]]:
     """Return a decorator that adds the description and the fields of `options` to a message class.
-    Fields that the class already has remain.
 
-    `as_messages` has the types of the options whose limits are tighter in messages.
+    Fields that the class already has remain. `as_messages` has the types of the options whose
+    limits are tighter in messages.
     """
     types = types_of(options) | as_messages
 
@@ -132,8 +132,8 @@ class RecordsSpec(Message):
     """The records that a job uses.
 
     If the owners' records are not the same set, `records` decides: `identical` rejects the job,
-    `common` uses the records that every owner has, `any` uses all records. The default is `any` in
-    a study of different people, otherwise `identical`.
+    `common` uses the records that every owner has, and `any` uses all records. The default is `any`
+    in a study of different people, otherwise `identical`.
     """
 
     records: Records | None = None
@@ -148,10 +148,11 @@ class CountsSpec(RecordsSpec):
     `estimator` is `moment` (the moment estimator, with less weight for noisier records), `sum` (the
     moment estimator with equal weights), `ml` (maximum likelihood) or `pooled` (tables of few
     variables from overlapping sets, also tables of variables that no record reports together). The
-    default depends on the plans of the records. `order` is the most variables that interact in
-    pooled tables; its default depends on the records. With records `any`, a variable that an owner
-    does not report is missing from that owner's records; that must not depend on its value. If some
-    records lack a variable, the estimator must be `ml` or `pooled`.
+    default depends on the plans of the records. `order` is the largest number of variables that
+    interact in pooled tables; its default depends on the records. With records `any`, a variable
+    that an owner does not report is missing from that owner's records. Whether it is missing must
+    not depend on its value. If some records lack a variable, the estimator must be `ml` or
+    `pooled`.
     """
 
     estimator: EstimatorName | None = None
@@ -380,7 +381,7 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class JobName(Message):
-    """The name of a job, for people."""
+    """The name of a job."""
 
     name: Title
 
@@ -404,17 +405,17 @@ class JobLine(Message):
 
 
 LOG_LINES = 20
-"""Maximum lines in a job's message. These are the last lines of its log."""
+"""The maximum number of lines in a job's message. These are the last lines of its log."""
 
 
 class Job(Message):
-    """A job's state; `progress` runs from 0 to 1. `name` is for people and may change.
+    """The state of a job. `progress` runs from 0 to 1. `name` is for people and may change.
 
     `inconsistent` maps the id of each release that is inconsistent with its plan to the p-value; an
-    owner sees only its own releases there. `started` is the start of the last run, `seconds_left`
-    the estimated remaining seconds of that run. `runs` counts the job's runs, including the next
-    one; `worker` ran the last one. `log` has the last lines, but only where a single job is read.
-    Owners see neither worker nor log.
+    owner sees only its own releases there. `started` is the start of the last run, and
+    `seconds_left` the estimated remaining seconds of that run. `runs` counts the job's runs,
+    including the next one; `worker` ran the last one. `log` has the last lines, but only in the
+    response for a single job. Owners see neither worker nor log.
     """
 
     id: str

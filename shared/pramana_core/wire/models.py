@@ -1,4 +1,4 @@
-"""Models, questions to models, and answers."""
+"""Models, with their parameters, errors and assessments, and the dashboard that lists them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pramana_core.wire.privacy import (
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
-"""Maximum composed tables that a model lists."""
+"""The maximum number of composed tables that a model lists."""
 
 
 class ParameterMessage(Message):
@@ -136,9 +136,9 @@ class ModelHead(Message):
     releases there). `lack_of_fit` tests each set of pooled variables that supplied counts;
     `filled_in` are the first sets of variables whose tables were composed from smaller tables.
     `told` is the amplification of one person's whole record over all owners, null if unbounded,
-    against a reader who knows which report is whose. `central` is the bound against all other
-    readers of the model's sources; it is null for an owner. `worth` is the assessment of the model,
-    null if it cannot be estimated.
+    against a reader who knows which report belongs to whom. `central` is the bound against all
+    other readers of the model's sources; it is null for an owner. `worth` is the assessment of the
+    model, null if it cannot be estimated.
     """
 
     id: str
@@ -322,7 +322,7 @@ class BayesClassifierMessage(DocumentMessage):
 class MaskingMessage(Message):
     """How the records of a release were masked, as declared by its owner.
 
-    `masked` are the columns without true values.
+    `masked` are the columns that contain no true values.
     """
 
     release: str

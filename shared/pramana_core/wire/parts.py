@@ -48,7 +48,7 @@ class Column(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its values."""
+        """The type of the column's values."""
 
     def __len__(self) -> int:
         """Return the count of values."""
@@ -107,7 +107,7 @@ class RecordSchema:
 
     @cached_property
     def row_bytes(self) -> int:
-        """Bytes of one record: its pseudonym and its values."""
+        """The size of one record in bytes: its pseudonym and its values."""
         return KEY_BYTES + sum(self.dtype(name).itemsize for name in self.sizes)
 
     def dtype(self, name: str) -> np.dtype[Any]:
@@ -116,8 +116,11 @@ class RecordSchema:
         return np.dtype(np.float64) if size is None else code_dtype(size)
 
     def require(self, columns: Mapping[str, Values]) -> None:
-        """Check the values of a part's columns. Raises PartInvalid: a code outside its column's
-        range, or a number that is missing, infinite or too large to be squared and added up."""
+        """Check the values of a part's columns.
+
+        Raises PartInvalid: a code outside its column's range, or a number that is missing, infinite
+        or too large to be squared and added up.
+        """
         for name, size in self.sizes.items():
             values = columns[name]
             if size is None:

@@ -42,13 +42,13 @@ DrawIds = Annotated[list[Sha256], Field(min_length=1, max_length=MAX_VARIABLES)]
 
 
 def require_one_each(plan: PlanMessage, draws: list[str] | None) -> None:
-    """Check that the count of draws equals the count of blocks. Raises ValueError."""
+    """Check that there are as many draws as blocks. Raises ValueError."""
     if draws is not None and len(draws) != len(plan.blocks):
         raise ValueError(f"`draws` has {len(draws)} entries for {len(plan.blocks)} blocks")
 
 
 class AmplificationMessage(Message):
-    """An amplification; `grows_to` is the largest value to which a belief `prior` can grow."""
+    """An amplification. `grows_to` is the largest value to which a belief of `prior` can grow."""
 
     epsilon: float | None
     gamma: float | None
@@ -71,7 +71,7 @@ class AmplificationMessage(Message):
 class CentralMessage(Message):
     """The loss of a record against a reader who cannot link reports to people, such as the miner.
 
-    The loss is `epsilon`, except with probability `delta`. `epsilon` is null if the loss is
+    The loss is at most `epsilon`, except with probability `delta`. `epsilon` is null if the loss is
     unbounded or the bound is not computed, for the reason in `unstated`. The record with the
     largest loss hides among `records` records that agree in all known data. `known_set` is the
     epsilon against a reader who knows beforehand which set of variables the record reports. It is
@@ -86,7 +86,9 @@ class CentralMessage(Message):
 
     @classmethod
     def of(cls, report: ShuffledReport, records: int, delta: float = DELTA) -> CentralMessage:
-        """Return the message for a record's joint report. Raises OptionError: no records."""
+        """Return the message for a record's joint report. Raises OptionError: there are no
+        records.
+        """
         epsilon = central_loss(report, records, delta).epsilon
         if not math.isfinite(epsilon):
             return cls(records=records, unstated="the loss of a record is unbounded.")
@@ -101,9 +103,9 @@ class CentralMessage(Message):
             return f"no central bound: {self.unstated}"
         stated = f"central epsilon {rounded_up(self.epsilon)} at delta {self.delta:g}"
         if self.known_set is None:
-            return f"{stated} ({self.records:,} records alike)"
+            return f"{stated} (among {self.records:,} similar records)"
         known = f"{rounded_up(self.known_set)} if a reader knows which variables a record reports"
-        return f"{stated} ({self.records:,} records alike; {known})"
+        return f"{stated} (among {self.records:,} similar records; {known})"
 
 
 class ExtremesMessage(Message):
@@ -148,11 +150,12 @@ class PrivacyBudget(Message):
     """The largest losses that a study allows, in epsilons; null means no limit.
 
     `max_epsilon_record` limits a record's loss if columns determine each other, and
-    `max_epsilon_column` limits a column's loss from its own draws. `left_for_record` is the
-    remainder of the first limit after all sent and announced releases; `left_for_columns` is the
-    remainder of the second, for each variable that a release randomized. `max_epsilon_record` also
-    ensures the central budget, `max_central_epsilon` at `central_delta` among at least
-    `central_records` records, if all releases have the same records.
+    `max_epsilon_column` limits a column's loss from its own draws. `max_central_epsilon` limits the
+    central epsilon of all releases, at `central_delta` among at least `central_records` records, if
+    all releases have the same records. `left_for_record` is the largest further loss of a record
+    that fits both of its limits with every plan, after all sent and announced releases; a plan
+    whose own central epsilon fits may lose more. `left_for_columns` is the remainder of
+    `max_epsilon_column`, for each variable that a release randomized.
     """
 
     max_epsilon_record: float | None
@@ -177,7 +180,7 @@ class PlannedLoss(Message):
 
 
 class UnboundedRelease(Message):
-    """A release without a gamma: its columns, and a sentence that explains this.
+    """A release that no gamma bounds: its columns, and a sentence with the reason.
 
     `confidential` are the columns computed from true values, and `told` the columns with true
     values.
@@ -212,14 +215,15 @@ class StudyPrivacy(Message):
 
     `record` is the loss of one record over all owners. It is the sum over owners or, with
     `different_people`, the largest loss at one owner. `at_several` is then the sum, which applies
-    to a person who is at several owners nevertheless. Losses from parts of one study plan are added
-    within each set of variables. `people` is the study's declaration about its owners' people, and
-    `study_plan` is the plan that the owners agreed on. `unbounded` are the releases without a
-    gamma, which the sums exclude. `changed` are the records that releases report differently by the
-    same draws. In both, an owner sees only its own releases, and it sees sums that follow from the
-    declaration alone. `warnings` list contradictions between releases and the declaration, missing
-    checks, and releases that sums exclude. `record` applies to a reader who knows which report is
-    whose, `central` to the miner alone, an analyst or the public. `central` is null in a forecast.
+    to a person who is at several owners despite the declaration. Losses from parts of one study
+    plan are added within each set of variables. `people` is the study's declaration about its
+    owners' people, and `study_plan` is the plan that the owners agreed on. `unbounded` are the
+    releases without a gamma, which the sums exclude. `changed` are the records that releases report
+    differently although the draws are the same. In both, an owner sees only its own releases, and
+    it sees sums that follow from the declaration alone. `warnings` list contradictions between
+    releases and the declaration, missing checks, and releases that sums exclude. `record` applies
+    to a reader who knows which report belongs to whom, `central` to the miner alone, an analyst or
+    the public. `central` is null in a forecast.
     """
 
     study: Name
@@ -273,7 +277,7 @@ class PrivacyQuestion(Message):
 
 
 class PrivacyForecast(Message):
-    """A study's privacy before and after a release, and in `refused` why it would be rejected.
+    """A study's privacy before and after a release; `refused` is why it would be rejected, or null.
 
     `before` and `after` each have the budget and what remains of it at that moment.
     """
@@ -292,15 +296,15 @@ ValidDays = Annotated[int, Field(ge=1, le=3650)]
 
 
 class StudyCreate(Message):
-    """A new study; its budget, in epsilons, limits the loss from all owners together.
+    """A new study. Its budget, in epsilons, limits the loss from all owners together.
 
     The budget limits a record's loss, if its columns determine each other, and a column's loss from
-    its own draws. `people` is `same`, `different`, or `overlapping` for owners who hold the same
+    its own draws. `people` is `same`, `different`, or `overlapping` for owners who have the same
     people, different people, or partly the same (which assumes nothing). Only with `different` is a
     record's loss the loss at one owner instead of the sum. `max_central_epsilon` limits a record's
-    loss, at `central_delta`, against readers who do not know which report is whose. Each release
-    must then have at least `central_records` records and no public column. The limit holds if all
-    releases have the same records; otherwise the study's privacy may have a warning.
+    loss, at `central_delta`, against readers who do not know which report belongs to whom. Each
+    release must then have at least `central_records` records and no public column. The limit holds
+    if all releases have the same records; otherwise the study's privacy may have a warning.
     """
 
     name: Name
@@ -357,8 +361,8 @@ class StudyStep(Message):
 class Study(StudyCreate):
     """A study: the scope of owners, releases, jobs and models.
 
-    `awaited` owners are invited and have not joined; `next` is the next step and its actor. Owners
-    do not see steps that depend on jobs.
+    `awaited` owners are invited and have not joined; `next` lists the next steps and who takes
+    them. Owners do not see steps that depend on jobs.
     """
 
     created: datetime

@@ -54,7 +54,7 @@ class Content(Protocol):
 
 
 class DescribedContent(Message):
-    """A content that is its own message. The owner's sentences do not change its identity."""
+    """A content that is its own message. The owner's sentences are not part of its identity."""
 
     @property
     def digest(self) -> str:

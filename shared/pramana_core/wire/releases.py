@@ -83,7 +83,7 @@ class ReleaseBody(Message):
 
     @property
     def content(self) -> Any:
-        """The message of its content."""
+        """The message with the release's content."""
         return getattr(self, self.release_kind.field)
 
     @property
@@ -94,17 +94,18 @@ class ReleaseBody(Message):
 
 
 class ReleaseCreate(ReleaseBody):
-    """The manifest of a release; `digest` covers the digests of its content and parts.
+    """The manifest of a release. `digest` covers the digests of its content and parts.
 
     A `model` has neither records nor parts. `draws` has an opaque identifier of each block's draws.
-    Two releases of an owner have the same identifier exactly if every record's draw is the same;
-    without `draws`, every release counts as drawn anew. `keyed_draws` has an opaque identifier of
-    the key and epoch of each block's draws. Two releases of an owner have the same identifier
-    exactly if a record in both has the same report unless its value was changed. The miner uses
-    `keyed_draws` to compare reports. `linkage` is the fingerprint of the secret of the pseudonyms,
-    HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the
-    digests of all releases to the study in the owner's ledger. The miner rejects the announcement
-    if it has received a release that is not in this list, by this owner or by the same keyed draws.
+    Two releases of an owner have the same identifier if and only if every record's draw is the
+    same; without `draws`, every release counts as drawn again. `keyed_draws` has an opaque
+    identifier of the key and epoch of each block's draws. Two releases of an owner have the same
+    identifier if and only if a record in both has the same report unless its value was changed. The
+    miner uses `keyed_draws` to compare reports. `linkage` is the fingerprint of the secret of the
+    pseudonyms, HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study).
+    `builds_on` are the digests of all releases to the study in the owner's ledger. The miner
+    rejects the announcement if it has received a release that is not in this list, by this owner or
+    with the same keyed draws.
     """
 
     name: Name
@@ -155,12 +156,13 @@ ReleaseState = Literal["open", "sealed", "withdrawn"]
 
 
 class Consistency(Message):
-    """The result of a test whether a release's reports can come from the channels of its plan.
+    """The result of a test of whether a release's reports can come from the channels of its plan.
 
-    `p_value` is at least the probability that honest reports give this much evidence against the
-    plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table with the
-    most evidence. `tables` counts the examined tables, and `left_out` the tables that are too large
-    or too many to examine. A `not-examined` release has no p-value, for the `reason` given.
+    `p_value` is an upper bound on the probability that honest reports give this much evidence
+    against the plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table
+    with the most evidence. `tables` counts the examined tables, and `left_out` the tables that are
+    too large or too many to examine. A `not-examined` release has no p-value, for the `reason`
+    given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -172,12 +174,13 @@ class Consistency(Message):
 
 
 class RepeatedReports(Message):
-    """A comparison of a block's reports with earlier releases of the owner by the same draws.
+    """A comparison of a block's reports with earlier releases of the owner that used the same
+    draws.
 
     `compared` is the count of those releases. `records` counts the records of this release that are
     also in one of them, and `changed` those that one of the `releases` (ids) reports differently.
-    With `anew`, some record differs from all earlier reports, so the study's sums count the block
-    as drawn anew.
+    If `anew` is true, some record differs from all its earlier reports, and the study's sums count
+    the block as drawn again.
     """
 
     variables: list[Label]
@@ -215,13 +218,13 @@ class Release(ReleaseBody):
 
     @property
     def content_digest(self) -> str:
-        """The digest of its content."""
+        """The digest of the release's content."""
         return str(getattr(self, self.release_kind.digest_field))
 
     # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Omit the fields of other kinds, and groups if there are none."""
+        """Omit the fields of other kinds, and empty groups."""
         written: dict[str, Any] = write(self)
         others = [kind for kind in KINDS.values() if kind.name != self.kind]
         absent = {key for kind in others for key in (kind.field, kind.digest_field)}
@@ -329,7 +332,7 @@ class LinkageCheck(Message):
 
     The other owners' secrets are known from their newest releases or their earlier checks; `others`
     lists the owners whose secret differs. If `refused` is true, the miner would reject a release:
-    the owners may hold the same people, and their secrets differ.
+    the owners may have the same people, and their secrets differ.
     """
 
     study: Name
@@ -340,7 +343,7 @@ class LinkageCheck(Message):
 
     @property
     def difference(self) -> LinkageDiffers | None:
-        """The error if records under this secret cannot be joined with others, or None."""
+        """The error if other owners have another secret, or None; None for different people."""
         if not self.others or self.people == "different":
             return None
         return linkage_differs(self.study, self.people, self.others)
@@ -362,6 +365,6 @@ def linkage_differs(study: str, people: People, others: list[str]) -> LinkageDif
         " move keys/linkage.key out of the state directory and run"
         " `owner-agent keys import linkage FILE` with their file. If your secret is the agreed"
         " one, they must withdraw their releases, import your secret and publish again, which costs"
-        " privacy a second time. If the owners hold different people, let the operator run"
+        " privacy a second time. If the owners have different people, let the operator run"
         f" `miner-service study people {study} different`.",
     )

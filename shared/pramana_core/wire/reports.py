@@ -43,14 +43,14 @@ ReportsState = Literal["open", "closed", "withdrawn"]
 
 
 class ReportPlanCreate(Message):
-    """The plan to publish; the study calls the people with single records `owner`."""
+    """The plan to publish. The study uses the name `owner` for the people with single records."""
 
     owner: Name = CLIENTS
     plan: PlanMessage
 
 
 class PublishedPlan(Message):
-    """The plan by which each person randomizes her one record.
+    """The plan by which each person randomizes their one record.
 
     `record` bounds the loss of a record against any prior knowledge, except for variables that are
     reported `as_they_are`.
@@ -88,8 +88,11 @@ class SingleReport(Message):
 
 
 class ReportBatch(Message):
-    """Reports made under the plan with this digest, one row each: a code for each variable, in the
-    plan's order. The same `batch` with the same rows counts once, however often it is sent."""
+    """Reports made under the plan with this digest, one row each: a code per variable, in plan
+    order.
+
+    The same `batch` with the same rows counts once, however often it is sent.
+    """
 
     batch: BatchId
     plan_digest: Sha256

@@ -18,7 +18,7 @@ def is_loopback(url: str) -> bool:
 
 
 def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
-    """Check an address before a token is sent to it; `permission` says how to allow plain http.
+    """Check an address before a token is sent to it. `permission` says how to allow plain http.
 
     Raises ValueError: the address is invalid, has more than a host and a path, or would carry the
     token unencrypted to another machine.
@@ -114,7 +114,7 @@ def unforeseen(
 ) -> ProblemDetail:
     """Return the problem document for an unexpected error.
 
-    It omits the error's own text, which may quote a record.
+    The document omits the error's own text, which may quote a record.
     """
     return _http_problem("internal", detail, remedy=remedy, instance=instance)
 

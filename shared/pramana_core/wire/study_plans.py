@@ -65,7 +65,7 @@ class StudyPlanView(Message):
 
     `digest` identifies the plan and its coin. `record` is the loss of a record over all owners that
     follow the plan, against a reader who knows which set the record reports. `silent` is the share
-    of records of which nothing is reported.
+    of records that report nothing.
     """
 
     study: Name

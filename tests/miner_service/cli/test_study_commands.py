@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -323,3 +324,8 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
         refused("option-invalid", "file", *study.words("plan set", "s", file))
     other.write_text("{}")
     refused("option-invalid", "file", *study.words("plan set", "s", other))
+
+
+def test_the_limit_of_a_record_is_shown_rounded_down(study):
+    study("create", "nursery", "--owners", "north", "--max-epsilon-record", "1.23499")
+    assert re.search(r" 1\.234\b", study("show", "nursery"))

@@ -114,13 +114,8 @@ def test_a_line_of_text_has_time_and_level(serve):
 
 @pytest.fixture
 def logged(capsys):
-    """Configure the log of this process for a test; return what it wrote."""
-    before = list(logging.root.handlers)
-    level = logging.getLogger("miner_service").level
-    yield lambda: capsys.readouterr().err.splitlines()
-    logging.root.handlers[:] = before
-    logging.getLogger("miner_service").setLevel(level)
-    logging.getLogger("asyncio").filters.clear()
+    """Return the lines that the log of this process wrote."""
+    return lambda: capsys.readouterr().err.splitlines()
 
 
 @pytest.mark.parametrize("form", list(logs.LogFormat))

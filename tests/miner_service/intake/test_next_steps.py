@@ -135,6 +135,16 @@ def test_owners_who_began_without_a_plan_go_on_without_one(miner, steps):
     assert steps() == ([publish_by("south")], [])
 
 
+def test_a_study_with_a_central_budget_needs_a_plan_for_it(miner, steps):
+    central = {"max_central_epsilon": 0.5, "central_records": 30_000}
+    miner.admin("POST", "/v1/studies", json={"name": "s", **central})
+    for name in ("north", "south"):
+        miner.owner("s", name)
+    need = "--central-epsilon 0.5 --delta 1e-08 --records 30000"
+    command = steps()[0][0][-1]
+    assert command == f"owner-agent design PART... {need} --write-study-plan plan.json"
+
+
 def test_an_owner_that_left_and_an_invitation_that_ended_are_not_awaited(miner, steps):
     miner.admin("POST", "/v1/studies", json={"name": "s"})
     invited(miner, "north")

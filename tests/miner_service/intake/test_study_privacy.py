@@ -195,7 +195,7 @@ def test_a_central_budget_is_that_of_a_record_among_so_many(miner, release, asse
     """At 2,000 records and delta 1e-8 a central epsilon of .5 allows a record more than .5."""
     miner.study("asia", **CENTRAL)
     north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
-    most = north.get("/v1/studies/asia/privacy")["budget"]["max_epsilon_record"]
+    most = most_of(north)
     assert 1 < most < math.log(19)
     half = math.exp(most / 2)
     north.publish("asia", release(plan(a=half), HIDDEN))
@@ -255,7 +255,7 @@ def test_a_central_budget_needs_records_that_are_alike(
 
 
 def most_of(person):
-    return person.get("/v1/studies/asia/privacy")["budget"]["max_epsilon_record"]
+    return person.get("/v1/studies/asia/privacy")["budget"]["left_for_record"]
 
 
 def test_half_a_central_budget_or_too_many_records_are_refused(miner, assert_problem):

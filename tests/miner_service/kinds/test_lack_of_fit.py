@@ -141,7 +141,7 @@ def test_gamma_stands_in_json_page_text_and_picture(miner, build):
     assert f"ε = {rounded_up(central)}" in page
     said = (
         "Learned from 300 records; whole record: gamma 9, epsilon 2.198, central epsilon"
-        f" {rounded_up(central)} at delta 1e-08 (300 records alike)."
+        f" {rounded_up(central)} at delta 1e-08 (among 300 similar records)."
     )
     text = analyst("GET", f"{path}/text").text
     assert text.endswith(f"\n\n{said}\n")

@@ -68,6 +68,8 @@ def test_a_database_of_the_oldest_supported_schema_is_upgraded_with_its_rows(pla
         if session.connection().dialect.name == "sqlite":
             assert session.scalar(text("PRAGMA user_version")) == int(HEAD)
     assert schema_of(database) == fresh
+    default = StudyRow.__table__.c.central_delta.server_default
+    assert float(default.arg) == DELTA, "rows written without this column"
     assert len(fresh) > 10
     open_at(place)
 

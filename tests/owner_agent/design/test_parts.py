@@ -72,7 +72,7 @@ def test_a_central_epsilon_bounds_a_study_plan_over_all_owners(part, design, tmp
     ended = design(family, care, *need, "--write-study-plan", plan)
     assert ended.exit_code == 0, ended.err
     made = read_study_plan(plan)
-    assert 0.4 < central_loss(ShuffledReport(made.amplification), 30_000).epsilon <= 0.5
+    assert 0.49 < central_loss(ShuffledReport.of(made.together), 30_000).epsilon <= 0.5
 
 
 def test_a_study_plan_is_described_as_it_is_written(part, design, tmp_path):

@@ -148,6 +148,20 @@ def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: P
     assert asked.domain["patient"].size == 6
 
 
+def test_few_records_keep_fewer_numbers_as_categories(tmp_path: Path):
+    path = tmp_path / "t.csv"
+
+    def sizes(records: int) -> list[int]:
+        columns = {f"of {k}": np.arange(records) % k for k in (6, 8, 10, 12)}
+        years = {"years": 2000 + np.arange(records) % 12, "halves": np.arange(records) % 7 / 2}
+        pd.DataFrame(columns | years).to_csv(path, index=False)
+        return [variable.size for variable in read_source(path).domain]
+
+    assert sizes(1400) == [6, 8, 10, 12, 12, 7]
+    assert sizes(699) == [6, 8, 4, 4, 12, 7]
+    assert sizes(300) == [6, 3, 3, 3, 12, 3]
+
+
 @pytest.mark.parametrize(
     ("content", "variables", "error", "where"),
     [

@@ -30,6 +30,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
 from pramana_core.privacy import Amplification
+from pramana_core.rounding import rounded_up
 
 
 def domain(*sizes: int) -> Domain:
@@ -311,16 +312,31 @@ def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
     command = (*DESIGNED, str(table))
     command += ("--records", "3000")
     setting = simulated(*command, "--central-epsilon", "1.5")["setting"]
-    assert 1.4 < setting["central_epsilon"] <= 1.5
+    assert 1.48 < setting["central_epsilon"] <= 1.5
     assert setting["gamma"] > math.exp(1.5)
     assert setting["delta"] == 1e-8
     larger = simulated(*command, "--central-epsilon", "1.5", "--delta", "1e-5")["setting"]
     assert larger["delta"] == 1e-5
     assert larger["gamma"] > setting["gamma"]
-    assert 1.4 < larger["central_epsilon"] <= 1.5
+    assert 1.48 < larger["central_epsilon"] <= 1.5
     limited = simulated(*command, "--central-epsilon", "1.5", "--gamma", "3")["setting"]
     assert limited["gamma"] == pytest.approx(3)
     assert limited["central_epsilon"] < setting["central_epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("how", "sets"), [(("--p", "0.2"), False), (("--design", "sampled-2", "--gamma", "19"), True)]
+)
+def test_the_heading_has_all_bounds_rounded_up(table: Path, how: tuple[str, ...], sets: bool):
+    command = ("association-rules", "--table", str(table), *how, "--runs", "1")
+    command += ("--set", "max_length=2")
+    setting = simulated(*command)["setting"]
+    ended = CliRunner().invoke(app, ["simulate", *command])
+    heading = " ".join(ended.output.split())[:600]
+    assert (setting["known_set"] is not None) == sets
+    bounds = (setting[name] for name in ("central_epsilon", "known_set", "gamma"))
+    for bound in (math.log(setting["gamma"]), *bounds):
+        assert bound is None or f" {rounded_up(bound)}" in heading
 
 
 @pytest.mark.slow

@@ -216,6 +216,23 @@ def test_the_accuracy_of_a_constant_model_has_the_error_of_the_share_of_the_majo
     assert gain.low == gain.value == gain.high == 0
 
 
+class Seldom(Constant):
+    """A model that predicts the second class where `a` is 0, by columns without a joint report."""
+
+    def predict(self, codes):
+        return (codes["a"] == 0).astype(int)
+
+
+def test_the_share_of_other_predictions_than_the_majority_includes_its_error():
+    marginals, model = reports(people(6000, 5), PAIRS, 6), Seldom()
+    share = _Judge(marginals, "y", FEATURES).right(model, 0)
+    assert share.spread > 0
+    found = marginals.marginal(["a"])
+    other = float(found.counts[0]) / found.records
+    error = float(found.standard_error(population=True)[0]) / found.records
+    assert other + 1.5 * error < share.minor < other + 3 * error
+
+
 @pytest.mark.parametrize(
     ("gain", "verdict"),
     [

@@ -125,7 +125,10 @@ def test_half_of_the_total_variation_is_no_bound(name: str):
 def test_many_categories_lose_less_than_the_worst_mechanism(channel: Transition, epsilon: str):
     found = CentralMessage.of(ShuffledReport.of(Plan((block(channel, "a"),))), 10_000)
     assert found.epsilon is not None
-    assert f"central epsilon {epsilon} at delta 1e-08 (10,000 records alike)" == found.description
+    assert (
+        f"central epsilon {epsilon} at delta 1e-08 (among 10,000 similar records)"
+        == found.description
+    )
     assert found.known_set is None
 
 

@@ -30,7 +30,7 @@ NAMES: dict[ChosenModel, str] = {
 
 
 def summary(model: BayesClassifier) -> str:
-    """Return a summary of a classifier, in one line."""
+    """Return a one-line summary of a classifier."""
     chosen = " (chosen)" if model.options.model == "auto" else ""
     weighted = (
         f"; evidence weighted by {model.weight:.2f} for redundancy and noise"
@@ -44,7 +44,7 @@ def summary(model: BayesClassifier) -> str:
 
 
 def given(parents: tuple[str, ...]) -> str:
-    """Return the parents of an attribute other than the class as text; "" if it has no others."""
+    """Return an attribute's parents other than the class as text, or "" if it has none."""
     return f" given {', '.join(parents)}" if parents else ""
 
 

@@ -151,7 +151,7 @@ def information_error(model: BayesClassifier, attribute: Attribute) -> float | N
 
 
 def _before_centring(errors: Tensor) -> Tensor:
-    """Return the errors that independent numbers need to have these errors after centring rows."""
+    """Return standard errors of independent numbers that have `errors` once rows are centred."""
     size = errors.shape[-1]
     if size < 2:
         return np.zeros_like(errors)

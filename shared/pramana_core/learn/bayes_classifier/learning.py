@@ -58,7 +58,7 @@ def learn_with_redundancy(
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
 ) -> tuple[BayesClassifier, AttributeRedundancy | None]:
-    """Return a classifier and, for the option `auto`, the redundancy of its attributes."""
+    """Return a classifier and, for the option `auto`, its attributes' redundancy."""
     options = options or BayesClassifierOptions()
     inputs = inputs_of(marginals.domain, target, features, "features")
     variable, names = marginals.domain[target], inputs.names
@@ -99,7 +99,7 @@ def learn_with_redundancy(
 
 
 class _Tables:
-    """The learned families of a classifier; families whose only parent is the class come first."""
+    """The learned families of a classifier, first those with the class as the only parent."""
 
     def __init__(self, marginals: Marginals, target: str, alpha: float):
         self._marginals, self._target, self._alpha = marginals, target, alpha

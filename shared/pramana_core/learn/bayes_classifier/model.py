@@ -95,12 +95,12 @@ class BayesClassifier:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs, because predictions depend on all of them."""
+        """The inputs: predictions depend on all of them."""
         return self.inputs.names
 
     @cached_property
     def learned(self) -> LearnedBayesNet:
-        """All parameters as a learned network, the class first."""
+        """All parameters as a learned network, with the class first."""
         families = (self.prior, *(attribute.family for attribute in self.attributes))
         structure = Structure.of({f.node: f.parents for f in families})
         return LearnedBayesNet(self.domain, structure, self.records, families)

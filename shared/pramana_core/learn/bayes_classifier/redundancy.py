@@ -43,7 +43,7 @@ class AttributeRedundancy:
     likely: tuple[float, float] = _LIKELY
 
     def weight(self, names: Collection[str]) -> float:
-        """Return the weight, in (0, 1], of the summed evidence of some attributes."""
+        """Return the weight, in (0, 1], for the summed evidence of some attributes."""
         own = sum(self.within[name] for name in names) if self.correlation else 0.0
         if own <= 0:
             return 1.0
@@ -52,7 +52,9 @@ class AttributeRedundancy:
         return own / (own + 2 * self.correlation * both)
 
     def weights(self, names: Sequence[str], given: npt.NDArray[np.bool_]) -> Tensor:
-        """Return the weight of each of n sets of attributes and one other, (n, attributes)."""
+        """Return the weight of each of n sets of attributes with each attribute added, (n,
+        attributes).
+        """
         if not self.correlation:
             return np.ones(given.shape)
         own = np.array([self.within[name] for name in names])

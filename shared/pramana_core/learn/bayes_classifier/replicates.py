@@ -64,7 +64,7 @@ class Replicates:
 
     @cached_property
     def own(self) -> Replicates:
-        """The tables of the classifier, without replicates."""
+        """The tables of the classifier without their replicates."""
         tables = {name: table[:1] for name, table in self.tables.items()}
         return Replicates(self.prior[:1], self.parents, tables)
 
@@ -92,8 +92,9 @@ class Replicates:
     def own_joints(self, given: Mapping[str, Codes]) -> dict[str, Tensor]:
         """Return the joint probabilities of n sets of codes, the class, and each attribute.
 
-        `given` has the n codes of every attribute, -1 if it is not given. Of each attribute,
-        (classes, categories, n): two passes of messages in the tree of attributes (Pearl 1988).
+        `given` has the n codes of every attribute, -1 if it is not given. The result for each
+        attribute has the shape (classes, categories, n). It takes two passes of messages in the
+        tree of attributes (Pearl 1988).
         """
         tables, local, messages = {}, {}, {}
         for name, table in self.tables.items():

@@ -90,7 +90,7 @@ def conditional(
 
 
 def _raised(shares: Tensor, errors: Tensor) -> Tensor:
-    """Return the means of normal distributions with these errors, truncated at 0, normalized."""
+    """Return the means of normals with these errors, truncated at 0 and then normalized."""
     some = errors > _ROUNDING
     safe = np.where(some, errors, 1.0)
     deviate = shares / safe

@@ -31,7 +31,8 @@ def modelled_subpopulation(
 ) -> Subpopulation:
     """Return all records as a subpopulation with the counts that a model expects.
 
-    `domain` has the attributes and the class. Tables are of the class, alone or after an attribute.
+    `domain` has the attributes and the class. Only tables of the class, and of an attribute and
+    the class, can be computed.
     """
     return Subpopulation(domain, _ModelTables(replicates, target, records, redundancy))
 

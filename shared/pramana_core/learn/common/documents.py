@@ -30,7 +30,7 @@ _LONGEST_PLACE = 100
 
 
 class DocumentPart(BaseModel):
-    """A part of a document. It rejects unknown fields and text where a number belongs."""
+    """A part of a document. It rejects unknown fields, and text where a number is expected."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 
@@ -148,7 +148,7 @@ def variable_json(variable: Variable) -> dict[str, Any]:
 def write_json(document: Mapping[str, Any]) -> str:
     """Return a document as one line of JSON, with every number in full precision.
 
-    In a tree of many nodes, spaces that show the depth would take more room than the content.
+    Indentation would need more space than the content of a tree with many nodes.
     """
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
@@ -192,7 +192,7 @@ def _whole(text: str) -> int:
 
 
 def faults(error: ValidationError) -> str:
-    """Return text that locates faults of a document, with reasons but without faulty values."""
+    """Return text on where a document is faulty and why, without the faulty values."""
     errors: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
     lines = []
     for fault in errors:

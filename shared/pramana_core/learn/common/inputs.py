@@ -15,7 +15,7 @@ def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: s
     """Return the inputs of a classifier: the variables `names` or, if None, all except the class.
 
     Raises UnknownVariable: a name is not in the domain. OptionError: the names are empty, repeat a
-    variable or include the class; `where` is the option's name.
+    variable or include the class; `where` is then the option's name.
     """
     domain.axis(target)
     chosen = [name for name in domain.names if name != target] if names is None else list(names)

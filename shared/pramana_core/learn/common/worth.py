@@ -66,8 +66,10 @@ class Worth:
 
 
 def compared(gain: tuple[float, float, float], other: str) -> str:
-    """Return a verdict on a gain in accuracy over another method. `gain` has the value and the ends
-    of its interval."""
+    """Return a verdict on a gain in accuracy over another method.
+
+    `gain` has the value and the ends of its interval.
+    """
     _, low, high = gain
     least, most = sorted(abs(round(100 * end)) for end in (low, high))
     points = f"{least} to {most}" if least < most else f"{least}"

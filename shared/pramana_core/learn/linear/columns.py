@@ -171,7 +171,7 @@ class DesignMatrix:
         return np.concatenate([np.ones((1, *parts[0].shape[1:])), *parts])
 
     def first(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum of each value times its cell's row of the matrix, shape (size,)."""
+        """Return the sum over cells of value times row of the matrix, shape (size,)."""
         parts = [
             block.T @ _summed(column, values, len(block))
             for block, column in zip(self.blocks, cells.columns, strict=True)

@@ -155,7 +155,7 @@ class _Fitter:
         return ClassCounts.of(self.table.counts)
 
     def _draw(self) -> ClassCounts:
-        """Return records drawn from a network, one cell each, with class probabilities."""
+        """Return records drawn from a network, one cell for each, with class probabilities."""
         names, chunks = self.inputs.names, []
         model = learn_bayes_classifier(
             self.marginals, self.target.name, names, on_step=lambda *_: self.tick()

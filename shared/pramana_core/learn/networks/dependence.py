@@ -75,7 +75,9 @@ class Coefficients:
         return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
 
     def _gains(self, values: Tensor) -> Tensor:
-        """Return the maximized log-likelihood ratio of normal coefficients against zeros."""
+        """Return the maximized log-likelihood ratio of normal coefficients against zero
+        coefficients.
+        """
         variances, turn = self._axes
         squares = np.square(values @ turn)
         logs = []

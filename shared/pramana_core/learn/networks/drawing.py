@@ -143,7 +143,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 class _View:
-    """The size and position of a vertex, with the names that grandalf expects."""
+    """The size and position of a vertex, with the attribute names that grandalf expects."""
 
     def __init__(self, width: float) -> None:
         self.w, self.h, self.xy = width, _HEIGHT, (0.0, 0.0)

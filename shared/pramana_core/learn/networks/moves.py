@@ -36,7 +36,7 @@ class Move:
 def candidates(
     judge: Judge, parents: Parents, search: Search, children: Collection[str]
 ) -> Iterator[tuple[Gain, Move]]:
-    """Yield all moves to acyclic structures with their gains, by child and then by parent."""
+    """Yield all moves to acyclic structures with their gains, ordered by child, then by parent."""
     below = _descendants(parents)
     for child in (name for name in parents if name in children):
         for parent in parents:

@@ -88,7 +88,7 @@ class _TestedGain:
 
     @cached_property
     def headroom(self) -> float:
-        """The log-likelihood of the reports' own shares, minus that under independence."""
+        """The reports' log-likelihood under their own shares, minus that under independence."""
         least, most = self.near
         if least == most:
             return most
@@ -126,7 +126,7 @@ class LikelihoodJudge:
 
     The gains of links come from separate tables and may contradict each other. Therefore two
     structures are compared on one table: the table of all variables (`Marginals.explanation`) if
-    possible, otherwise the table of the variables whose parents differ, with these parents.
+    possible, otherwise the table of the variables whose parents differ, and of these parents.
     """
 
     marginals: Marginals

@@ -79,7 +79,10 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
 
 
 def rules_chart(found: FoundItemsets, rules: Sequence[Rule]) -> Chart:
-    """Return a picture of the rules with the largest lower ends of confidence, and lifts."""
+    """Return a picture of rules, with their confidence intervals and lifts.
+
+    The rules with the highest lower ends of the intervals are shown.
+    """
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
     names = [_name(found, rule) for rule in shown]

@@ -1,4 +1,4 @@
-"""Itemsets and rules as data frames, with mlxtend's columns first and then the errors."""
+"""Itemsets and rules as data frames: the columns of mlxtend, followed by the errors."""
 
 from __future__ import annotations
 

@@ -3,10 +3,10 @@
 An itemset is examined if the estimates of all its subsets with one item less reach the minimum.
 Then one of two rules decides. *point* chooses itemsets with estimates at or above the minimum, as
 the papers do. *controlled* limits the expected share of wrong choices to `false_discovery`
-(Benjamini and Hochberg). For this rule the p-value of an itemset is the largest among its own and
-its subsets'; p-values of two or more items are doubled first because of the selection. The limit
-assumes normal estimates. With N = 5,000, p = 0.0005 and 70 items just below the minimum, the share
-was 7 % instead of 5 %.
+(Benjamini and Hochberg). For this rule, the p-value of an itemset is the largest among its own and
+its subsets'. The p-values of itemsets with two or more items are doubled first, because such
+itemsets were selected. The limit assumes normal estimates. With N = 5,000, p = 0.0005 and 70 items
+just below the minimum, the share was 7 % instead of 5 %.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def valid_counts(counts: Tensor) -> Tensor:
 
 
 def information_gain(counts: Tensor) -> float:
-    """Return the information of the row about the column, in bits; `counts` are valid, (K, m)."""
+    """Return the mutual information of a table's rows and columns, in bits; `counts` are valid."""
     rows = counts.sum(axis=1)
     total = float(rows.sum())
     gain = _self_information(counts) + total * math.log(total)

@@ -131,7 +131,7 @@ def _children(
 
 
 def _gains(counts: Tensor, records: int) -> Tensor:
-    """Return the information gain of each of n tables (n, classes, categories) in bits."""
+    """Return the information gain, in bits, of each of n tables (n, classes, categories)."""
     totals = counts.sum(axis=(1, 2))
     there = totals > EMPTY * records
     totals = np.where(there, totals, 1.0)
@@ -159,7 +159,9 @@ def _prune(levels: Sequence[_Level]) -> None:
 
 
 def _of_leaves(level: _Level) -> Tensor:
-    """Return each leaf's number of leaves, correct predictions, and records of each class."""
+    """Return, for each node as a leaf: 1, its correct predictions, and its records of each
+    class.
+    """
     classes = level.totals[:, None] * level.shares
     right = classes[np.arange(len(classes)), first_largest_of_rows(level.shares)]
     return np.column_stack([np.ones(len(classes)), right, classes])

@@ -1,4 +1,4 @@
 """The common parts of masking methods: inputs S and X, noise, normal scores and results.
 
-The checks and cautions before masking are here, too. The methods are in another package.
+It also contains the checks and cautions before masking. The methods are in another package.
 """

@@ -14,7 +14,7 @@ from pramana_core.mixed import Floats
 
 
 class Gravity(IntEnum):
-    """The severity of a caution, by its subject, the most severe first."""
+    """The severity of a caution, named by its subject, the most severe first."""
 
     GRAVE = 0
     """Readers of the release may find single true values."""
@@ -121,7 +121,7 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return which columns have so few equal steps that equations reveal the values."""
+    """Return which columns have so few, equally spaced values that equations can reveal them."""
     bits = []
     for column in given.matrix.T:
         # Numbers that overflow when divided by the finest step are not in equal steps.

@@ -34,7 +34,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def from_normal_scores(scores: Floats, values: Floats) -> Floats:
-    """Return the numbers, n x k, whose normal scores are `scores`, interpolated within `values`."""
+    """Return the numbers, n x k, with the normal scores `scores`, by interpolation of `values`."""
     n = len(values)
     places = special.ndtr(scores) * (n + 1)
     steps = np.arange(1, n + 1)
@@ -81,8 +81,10 @@ def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
 def conditional(
     scored: Inputs, correlations: Floats, smallest: float = 1e-8
 ) -> tuple[Floats, Floats]:
-    """Return the prediction of X's latent normal variables from S, n x q, and a q x q root of the
-    residual covariance. Eigenvalues of S's correlations below `smallest` count as 0.
+    """Return the prediction of X's latent normal variables from S, and a root of its covariance.
+
+    The prediction is n x q, and the root of the residual covariance q x q. Eigenvalues of S's
+    correlations below `smallest` count as 0.
     """
     p = scored.told.shape[1]
     between = correlations[:p, p:]

@@ -1,4 +1,4 @@
-"""The influence of records on their own masked values: the true value's weight, and noise.
+"""The influence of records on their own masked values: the weight of the true value, and the noise.
 
 Noise must be orthogonal to some directions. A record that dominates such a direction has less noise
 than other records, and its weight alone does not show that.
@@ -60,7 +60,7 @@ class Influence:
     def told(self) -> Floats:
         """The share of a record's variance given S that its masked value reveals, n numbers.
 
-        It is w^2 / (w^2 + s^2), with weight w and noise s, which is the R^2 that a reader reaches
+        It is w^2 / (w^2 + s^2), with weight w and noise s. This is the R^2 reached by a reader
         who knows all other records and E(X|S).
         """
         return self._of(self._revealed)
@@ -83,7 +83,7 @@ class Influence:
 
     @property
     def stated(self) -> float:
-        """The largest weight, in any column, of the records that need not be reported."""
+        """The largest weight, in any column, among the records that need not be reported."""
         return float(np.max(self.weights[~self.exposed], initial=0.0))
 
     @property

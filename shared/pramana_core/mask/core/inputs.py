@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The checked inputs: non-confidential columns S, possibly none, and confidential numbers X."""
+    """The checked inputs: non-confidential columns S, if any, and confidential numbers X."""
 
     s: MixedTable
     x: MixedTable
@@ -85,7 +85,7 @@ class Inputs:
 
     @cached_property
     def standard(self) -> Floats:
-        """X standardized, n x q; all computations use it, because that limits rounding errors."""
+        """X standardized, n x q. All computations use it, to limit rounding errors."""
         return standardized(self.matrix)[0]
 
     @cached_property
@@ -174,8 +174,7 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
 
 
 def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
-    """Raise MaskingError if records are too few to predict X from S and hide it by noise that is
-    orthogonal to `columns` columns.
+    """Raise MaskingError if there are too few records to predict X from S and hide it by noise.
 
     The noise is orthogonal to `columns` columns.
     """
@@ -228,7 +227,7 @@ def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
 
 
 def _standing_out(given: Inputs, chosen: npt.NDArray[np.bool_]) -> list[str]:
-    """Return at most three columns of S in which the records are farthest from the mean."""
+    """Return at most three columns of S in which these records are farthest from the mean."""
     if not given.told.shape[1]:
         return []
     places = first_largest_of_rows(np.abs(given.told[chosen]))

@@ -17,7 +17,7 @@ from pramana_core.mixed import Floats
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """Masked values Y that replace X; only `matrix` may leave the owner.
+    """Masked values Y that replace X. The owner may release `matrix` and nothing else.
 
     Attributes:
         matrix: Y, n x q.
@@ -40,7 +40,7 @@ class Masked:
 
 
 def facts(given: Inputs) -> dict[str, Any]:
-    """Return the details of all methods: the largest leverage, and the columns left out."""
+    """Return details that all methods have: the largest leverage, and the columns left out."""
     return {
         "records": given.records,
         "largest_leverage": float(given.leverages.max()),
@@ -59,8 +59,9 @@ class Method:
             protection.
         options: the names of the options, with their defaults.
         released_values: whether it releases true values in another order.
-        independent: whether Y reveals nothing about X that S does not reveal.
-        orthogonal: whether the noise is orthogonal to X, so the true values satisfy an equation.
+        independent: whether Y reveals only what S reveals about X.
+        orthogonal: whether the noise is orthogonal to X, which gives an equation for the true
+            values.
         exact_moments: whether (S, Y) has the means and covariances of (S, X) in the sample.
     """
 
@@ -99,7 +100,7 @@ class Method:
 
 
 def method_of(name: str, methods: Mapping[str, Method]) -> Method:
-    """Return the method of a name. Raises OptionError: the name is unknown."""
+    """Return the method with this name. Raises OptionError: the name is unknown."""
     if name not in methods:
         raise OptionError(
             f"Unknown masking method {name!r}; choose from {', '.join(methods)}.", where="method"

@@ -12,7 +12,7 @@ from pramana_core.mixed import Floats, residual
 
 
 class Randomness(Protocol):
-    """The methods of numpy's `Generator` that masking uses; owners pass a keyed generator."""
+    """The methods of numpy's `Generator` that masking uses. Owners pass a keyed generator."""
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
         """Return independent standard normal numbers of the given shape."""
@@ -53,7 +53,7 @@ def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
 
 
 def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
-    """Return drawn noise, n x q, after a transformation that makes it as exact as `exact_noise`."""
+    """Return the drawn noise, n x q, transformed so that it is as exact as `exact_noise`."""
     # One root serves columns of very different scales, so each is first divided by its length.
     scale = _lengths(like)
     white = residual(drawn / _lengths(drawn), basis)

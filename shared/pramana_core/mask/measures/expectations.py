@@ -26,7 +26,11 @@ LANDMARKS = 100
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Expectations of q targets at n records, fitted and left-out, and a function that predicts."""
+    """Predicted expectations of q targets.
+
+    `fitted` has the predictions of the n records from all records, and `left_out` the prediction
+    of each record from the other records. `predict` is for new records.
+    """
 
     fitted: Floats
     left_out: Floats

@@ -39,7 +39,7 @@ class Measures:
         return iter(self.rows)
 
     def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
-        """Return all measures with a name; if `about` is given, only those on these columns."""
+        """Return all measures with a name or, if `about` is given, only those on these columns."""
         return tuple(
             row for row in self.rows if row.name == name and (about is None or row.about == about)
         )

@@ -132,6 +132,6 @@ def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
     together = 1 - float(second.sum()) / total
     p = float(stats.t.sf(gain / error, n - 1)) if error > 0 else 0.5
     if together <= 0:
-        # With Y he predicts worse than the mean, so any difference is not a gain.
+        # With Y, the snooper predicts worse than the mean, so any difference is not a gain.
         p = max(p, 0.5)
     return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)

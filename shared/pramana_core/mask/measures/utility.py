@@ -97,5 +97,5 @@ def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[f
 
 
 def _places(given: Inputs, name: str) -> list[int]:
-    """Return which columns of the design matrix represent a column of S; empty if redundant."""
+    """Return the design matrix's columns that represent a column of S; none if it is redundant."""
     return [k for k, (source, _) in enumerate(given.design.sources) if source == name]

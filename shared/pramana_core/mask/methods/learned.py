@@ -1,4 +1,4 @@
-"""E(X|S), learned by kernel regression in such a way that a regression of Y on S finds it again."""
+"""E(X|S), learned by kernel regression so that a regression of Y on S recovers it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FittedExpectation:
         iterations: the number of ridge iterations for each column; infinite for a projection.
         held: the number of lone records whose weight was reduced.
         own: the weight of each record's own value in its expectation, n x q.
-        squares: the squares and products that the kernel missed and that were added.
+        squares: the added squares and products, which the kernel had missed.
     """
 
     fit: KernelFit
@@ -100,7 +100,7 @@ class FittedExpectation:
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
         """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X and kernel
-        eigenvectors, as many as n allows if `wide`.
+        eigenvectors.
 
         With `wide`, it has as many eigenvectors as n allows, otherwise fewer.
         """
@@ -188,7 +188,7 @@ def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation
 
 
 def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
-    """Return the target and maximum of the weight of each record's own value, n numbers each."""
+    """Return a target and a maximum for the weight of each record's own value, n numbers each."""
     max_leverage, max_told = limits.max_leverage, limits.max_told
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
@@ -207,7 +207,7 @@ def _with_squares(
     curved: npt.NDArray[np.bool_],
     most: Floats,
 ) -> FittedExpectation:
-    """Return the expectation with squares and products added that are significant in residuals."""
+    """Return the expectation, with those squares and products that are significant in residuals."""
     squares = squares_left(given, found.expectation, found.residuals)
     if not squares.names:
         return found
@@ -235,7 +235,9 @@ def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
 
 
 def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
-    """Return, for each column, whether the kernel is significantly better for left-out records."""
+    """Return, for each column, whether the kernel predicts left-out records significantly
+    better.
+    """
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
     curves = found.residuals / np.maximum(1 - found.own, ALONE)
     better = lines**2 - curves**2

@@ -30,10 +30,10 @@ ALONE = 1e-6
 
 
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
-    """Return an orthonormal basis to which noise is orthogonal; each record keeps some noise.
+    """Return an orthonormal basis for the noise to be orthogonal to. Each record keeps some noise.
 
     The basis spans the base, n x b, and the vectors, n x m. The row of a lone record in the vectors
-    is shortened until at most the share `TAKEN` of its noise variance is lost.
+    is shortened until the record loses at most the share `TAKEN` of its noise variance.
     """
     fixed = leverages(base)
     shares = np.ones(len(base))

@@ -28,8 +28,10 @@ NEW = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """The squares added to an expectation: their names, and an orthonormal basis, n x k. The basis
-    is orthogonal to S."""
+    """The squares added to an expectation: their names, and an orthonormal basis, n x k.
+
+    The basis is orthogonal to S.
+    """
 
     names: tuple[str, ...]
     basis: Floats = field(repr=False)
@@ -39,8 +41,8 @@ class Squares:
     ) -> tuple[Floats, Floats, Floats]:
         """Return a basis, the rest of the expectation (n x q), and limits on own values' weights.
 
-        The basis is of the constant, S and these squares. The limits are for the weights of
-        records' own values, from `own`, in the regression of X on the basis and the rest.
+        The basis is of the constant, S and these squares. The limits apply to the weights of
+        records' own values, which are `own`, in the regression of X on the basis and the rest.
         """
         plain = np.column_stack([given.basis, self.basis])
         curves = residual(expectation, plain)

@@ -1,4 +1,6 @@
-"""Sentences on guarantees of a shared tree that its receiver can check, and on their limits."""
+"""Sentences on those guarantees of a shared tree that its receiver can check, and on their
+limits.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def read_words(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
-    """Return the part of a requirement that a receiver can check by the released counts of a tree.
+    """Return the part of a requirement that a receiver can check by the tree's released counts.
 
     Hits and misses may be enough for the diversity by hits and misses, for k alone, or for neither.
     """
@@ -89,8 +91,11 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return sentences that the owner should read before a tree is released. They state what the
-    paths meet and what they show (see `released_form`), or the epsilon of a private tree."""
+    """Return sentences that the owner should read before a tree is released.
+
+    They state what the paths meet and what they show (see `released_form`), or the epsilon of a
+    private tree.
+    """
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"

@@ -87,7 +87,7 @@ def number(value: float) -> str:
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """Return a number as text; digits before the point are kept even beyond `digits`."""
+    """Return a number as text. Digits before the decimal point are kept even beyond `digits`."""
     return number(float(f"{value:.{digits}g}"))
 
 

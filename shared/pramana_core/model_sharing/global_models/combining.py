@@ -42,7 +42,7 @@ NUMBERS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class CombinedModel:
-    """A global model, with the trees and records that it comes from.
+    """A global model, and the trees and records that it was made from.
 
     `owners` are in the order of the trees. `records` is the number of records in the trees.
     `pseudo_records` is the number of pseudo-records drawn, 0 for votes. `notes` warn of variables
@@ -109,7 +109,7 @@ def pseudo_chunks(
     rng: np.random.Generator | None = None,
     per_chunk: int | None = None,
 ) -> Iterator[MixedTable]:
-    """Return the pseudo-data from which `combine` learns; they do not depend on the size of chunks.
+    """Yield the pseudo-data from which `combine` learns. They do not depend on the size of chunks.
 
     Raises the errors of `combine`, and OptionError if the method draws no pseudo-data.
     """
@@ -180,8 +180,10 @@ def labelled_chunks(
 
 
 def together(tables: Sequence[MixedTable]) -> MixedTable:
-    """Return one table of the records of all tables, which have the same columns. Raises
-    ModelError: there is no table."""
+    """Return one table of the records of all tables, which have the same columns.
+
+    Raises ModelError: there is no table.
+    """
     if not tables:
         raise ModelError("There are no tables to combine.", where="tables")
     columns: list[Column] = []
@@ -233,8 +235,8 @@ def counting_people(
     """Return a model whose leaves count the people represented, not the pseudo-records.
 
     The class shares of a leaf become the mean class probabilities that `known` gives for its
-    pseudo-records, because many pseudo-records would otherwise make it too confident. A naive Bayes
-    model is returned unchanged.
+    pseudo-records, because the many pseudo-records would otherwise make the leaf too confident. A
+    naive Bayes model is returned unchanged.
     """
     if not isinstance(model, SharedTree | RuleModel):
         return model

@@ -93,8 +93,10 @@ def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
     """Return a warning if the numeric ranges of owners suggest different units, otherwise None.
+
     Ranges are suspicious if they share less than half of the narrower one, or if one is more than
-    `FACTOR` times as wide as the other."""
+    `FACTOR` times as wide as the other.
+    """
     for owner, one in ranges.items():
         for other, ends in ranges.items():
             widths = sorted(high - low for low, high in (one, ends))

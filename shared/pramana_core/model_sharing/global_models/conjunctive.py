@@ -1,5 +1,4 @@
-"""Conjunctive rules, grown by information gain, pruned by reduced error (as Weka's
-ConjunctiveRule).
+"""Conjunctive rules, as in Weka: grown by information gain, pruned by reduced error.
 
 The best condition lowers the entropy of the classes most, averaged over the records that the rule
 covers and the records that it does not cover.
@@ -30,7 +29,8 @@ _LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class RuleModel:
-    """A conjunctive rule, with class counts of records that meet all its conditions and of others.
+    """A conjunctive rule: its conditions, and class counts of records that meet all of them and of
+    others.
 
     `covered` and `others` have these counts for all classes. Raises ModelError: counts are
     negative, are all 0 or are not one for each class, or a condition is on an unknown attribute.

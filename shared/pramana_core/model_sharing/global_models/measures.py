@@ -20,14 +20,14 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Share:
-    """A share of records; the standard error sqrt(p (1 - p) / n) assumes independent records."""
+    """A share of records. The standard error sqrt(p (1 - p) / n) assumes independent records."""
 
     value: float
     records: int
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the share, as an estimate for the population of the records."""
+        """The standard error of the share as an estimate for the population of the records."""
         return math.sqrt(self.value * (1 - self.value) / self.records)
 
 

@@ -1,7 +1,7 @@
 "use strict";
 
-// A document of its own in a page is as high as what is in it, so that there is one scroll bar.
-// It grows and shrinks where a part of it is unfolded, or the window becomes narrower.
+// A framed document gets the height of its content, so that the page has only one scroll bar.
+// The height changes when a part of the document is unfolded or the window is resized.
 function fit(frame) {
   const measure = () => {
     const root = frame.contentDocument && frame.contentDocument.documentElement;

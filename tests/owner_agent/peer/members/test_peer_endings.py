@@ -66,7 +66,7 @@ def test_unforeseen_errors_say_nothing_of_what_they_met(world, ended, monkeypatc
         raise ValueError("Zq0007Person")
 
     monkeypatch.setattr("owner_agent.peer.participant.counted_from", broken)
-    ended(SessionEnded, "met an unforeseen error", alike=False)
+    ended(SessionEnded, "had an unforeseen error", alike=False)
     assert not any("Zq0007" in line for lines in world.told.values() for line in lines)
     assert not any(b"Zq0007" in sent.answer for sent in world.wire.sent)
 
