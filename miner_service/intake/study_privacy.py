@@ -366,8 +366,7 @@ _ALIKE = "Release randomized columns of all records, or agree on a budget for a 
 def _losses(
     owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
-    # The block's digest is part of the id: a different channel is a different draw, whatever the
-    # owner states.
+    # The block's digest is part of the id: whatever the owner states, a new channel draws anew.
     return [
         BlockDisclosure(
             owner,

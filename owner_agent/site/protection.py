@@ -131,8 +131,7 @@ def _(channel: Symmetric, values: Codes) -> Units:
     if len(counts) == 1 or channel.deterministic:
         proven[:] = RESOLUTION
     elif channel.keep_units == 0 and len(counts) == 2:
-        # A true code is never reported as itself: a report that is alone with its value proves the
-        # other value.
+        # A true code is never reported as itself, so a lone code proves the other value.
         for lone in np.flatnonzero(counts == 1):
             proven[kind != lone] += channel.off_units
     return proven
