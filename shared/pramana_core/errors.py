@@ -269,9 +269,7 @@ class PartInvalid(StateError):
 
 
 class BudgetExceeded(StateError):
-    """A release, or everything that a study has released, needs more epsilon than the budget
-    has.
-    """
+    """A release, or all releases of a study together, would exceed the epsilon of the budget."""
 
 
 class StudyPlanNotFollowed(StateError):
