@@ -105,7 +105,7 @@ networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 n
 	$(BIN)/python -m benchmarks.whole_record --networks
 
 .PHONY: compose
-compose: ## rehearse all containers from nothing, kills included (root, Debian, mmdebstrap; else skipped)
+compose: ## rehearse all containers from nothing, kills included (root, Debian; else skipped)
 	$(PYTHON) -u deploy/engine.py deploy/rehearse.py
 
 .PHONY: load

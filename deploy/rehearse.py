@@ -15,6 +15,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -22,8 +23,10 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, HTTPSHandler, Request, build_opener, urlopen
 
+from engine import LIMIT, run, step
+
 REACHED = """import socket, sys
-socket.setdefaulttimeout(3)  # 111: it is reached, though nobody listens
+socket.setdefaulttimeout(60)  # 111: it is reached, though nobody listens
 print(*(a for a in sys.argv[1:] if socket.socket().connect_ex((a, 8100)) in (0, 111)))"""
 OTHER_SCHEMA = """import sqlite3
 with sqlite3.connect("/data/miner.sqlite") as database:
@@ -52,27 +55,15 @@ ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
 AGENTS = ("clinic", "laboratory", "registry")
 FILES = ["docker-compose.yml"]
 PROXY = "https://localhost:8443/pramana"
-BEGAN = float(os.environ["REHEARSAL_BEGAN"])
 
 
-def run(*words: object, check: bool = True, **more: Any) -> str:
-    line = [str(word) for word in words]
-    done = subprocess.run(line, text=True, check=False, stdout=subprocess.PIPE, **more)
-    assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
-    return done.stdout
-
-
-def step(name: str) -> None:
-    print(f"{time.monotonic() - BEGAN:6.0f} s  {name}")
-
-
-def until(what: Callable[[], Any], why: str, seconds: float = 600) -> Any:
-    end = time.monotonic() + seconds
+def until(what: Callable[[], Any], why: str) -> Any:
+    end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         if found := what():
             return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds:g} s: {why}")
+        time.sleep(0.2)  # each look starts a program
+    raise AssertionError(f"not within {LIMIT} s: {why}")
 
 
 def compose(*words: object, **more: Any) -> str:
@@ -122,32 +113,41 @@ def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
 def new_job(token: str) -> str:
     """Create a job and return its path."""
     job = {"spec": {"kind": "bayes-net-structure"}, "key": f"rehearsal-{time.monotonic_ns()}"}
-    return f"/v1/jobs/{ask('/v1/studies/demo/jobs', token, job)['id']}"
+    made = until(lambda: ask("/v1/studies/demo/jobs", token, job), "a job is accepted")
+    return f"/v1/jobs/{made['id']}"
 
 
 def learn(token: str, *killed: str) -> Any:
     """Run a job, kill containers while it runs, and return the parts of its model that must not
     vary.
     """
+
+    def began() -> str:
+        now = str(ask(path, token).get("state", "queued"))
+        return "" if now == "queued" else now
+
     path = new_job(token)
-    if killed:
-        until(lambda: ask(path, token).get("state") == "running", f"{path} runs")
+    while killed and until(began, f"{path} begins") == "succeeded":
+        path = new_job(token)  # the former ended before it was seen
     for service in killed:
         kill(service)
-    model = until(lambda: ask(path, token).get("model"), f"{path} has a model")
-    found = until(lambda: ask(f"/v1/models/{model}", token), f"{model} is read")
+    job = until(lambda: (job := ask(path, token)).get("finished") and job, f"{path} ends")
+    assert job["state"] == "succeeded", job
+    found = until(lambda: ask(f"/v1/models/{job['model']}", token), "the model is read")
     return {key: found[key] for key in ("records", "nodes", "links", "parameters", "releases")}
+
+
+def stand_in(target: str, image: str) -> None:
+    """Build an image that a registry would give."""
+    file = ("-f", "deploy/stand-ins.Dockerfile", "--target", target)
+    run("docker", "build", "-qt", image, *file, "/debs")
 
 
 def build() -> None:
     """Build the images, and check their sizes, users and revision."""
     step("build from a clone under umask 077")
-    for file, name in (("python.tar", "debian:minimal"), ("services.tar", "caddy:2")):
-        if not run("docker", "images", "-q", name):
-            run("docker", "import", f"/files/{file}", name)
-    stand_ins = Path("deploy/stand-ins.Dockerfile").read_text()
-    for target, name in (("python", "python:3.13-slim"), ("postgres", "postgres:17")):
-        run("docker", "build", "-qt", name, "--target", target, "-", input=stand_ins)
+    run("docker", "import", "/python.tar", "debian:minimal")
+    stand_in("python", "python:3.13-slim")
     revision = os.environ["PRAMANA_REVISION"]
     compose("build", "-q")
     for role, program in (("owner", "owner-agent"), ("miner", "miner-service")):
@@ -159,23 +159,33 @@ def build() -> None:
         assert revision in run("docker", "run", "--rm", image["Id"], program, "--version")
 
 
+def kill_in_publication(owner: str, *others: str) -> None:
+    """Kill an owner, and others, while it publishes."""
+    top = ("docker", "top", f"pramana-{owner}-1")
+    at = re.compile(" (publish|serve) --")
+    while until(lambda: at.search(run(*top, check=False)), f"{owner} publishes")[1] == "serve":
+        kill(owner)  # it had published before it was seen, and will again
+    for killed in (owner, *others):
+        kill(killed)
+    well(owner, *others)
+    assert int(state(owner, "{{.RestartCount}}")) > 0
+
+
 def publish() -> None:
     """Open the study. While each owner publishes, kill the owner, and once also the miner."""
     step("publish")
-    compose("down", "--volumes")
     start("miner")
     compose("up", "--no-deps", "organizer")
-    for owner in AGENTS:
-        compose("up", "-d", "--no-deps", owner)
-        top = ("docker", "top", f"pramana-{owner}-1")
-        until(lambda: "publish" in run(*top, check=False), f"{owner} publishes")  # noqa: B023
-        for killed in (owner, "miner") if owner == "laboratory" else (owner,):
-            kill(killed)
-        well("miner", owner)
-        assert int(state(owner, "{{.RestartCount}}")) > 0
+    compose("up", "-d", "--no-deps", "clinic")
+    kill_in_publication("clinic")
+    compose("up", "-d", "--no-deps", "laboratory", "registry")
+    with ThreadPoolExecutor() as pool:
+        laboratory = pool.submit(kill_in_publication, "laboratory", "miner")
+        pool.submit(kill_in_publication, "registry").result()
+        laboratory.result()
     shown = json.loads(miner("miner-service", "study", "show", "demo", "--json"))["releases"]
     sealed = [(owner, "sealed", 20_000) for owner in AGENTS]
-    assert [(r["owner"], r["state"], r["records"]) for r in shown] == sealed, shown
+    assert sorted((r["owner"], r["state"], r["records"]) for r in shown) == sealed, shown
 
 
 def demonstrate() -> tuple[str, Any]:
@@ -191,9 +201,9 @@ def demonstrate() -> tuple[str, Any]:
     assert json.loads(miner("cat", "heart-a.invitation"))["miner"] == "http://miner:8000"
     token = miner("cat", "/admin/admin.token").strip()
     model = learn(token)
-    for service in ("miner", *AGENTS):
-        assert learn(token, service) == model, service
-        well(service)
+    for killed in (("miner",), AGENTS):
+        assert learn(token, *killed) == model, killed
+        well(*killed)
     return token, model
 
 
@@ -212,17 +222,21 @@ def look() -> None:
     share = sum(float(minutes) * 60 + float(seconds) for minutes, seconds in took) / 10 / 30
     step(f"a health check every 30 s takes {share:.2%} of a core")
     assert share < 0.01
-    at = "/sys/fs/cgroup/cpuacct/rehearsal/{{.Id}}/cpuacct.usage"
+    at = f"/sys/fs/cgroup/cpuacct/{os.environ['REHEARSAL']}/{{{{.Id}}}}/cpuacct.usage"
     meters = {name: Path(state(name, at).strip()) for name in ("miner", *AGENTS)}
     before = {name: int(meter.read_text()) for name, meter in meters.items() if meter.exists()}
-    time.sleep(60)
+    began = time.monotonic()
+    stand_in("services", "caddy:2")
+    stand_in("postgres", "postgres:17")
+    time.sleep(max(0, began + 30 - time.monotonic()))  # each has had a health check
     for name, used in before.items():
-        step(f"{name} idle: {(int(meters[name].read_text()) - used) / 60e7:.2f} % of a core")
+        share = (int(meters[name].read_text()) - used) / 1e9 / (time.monotonic() - began)
+        step(f"{name} idle: {share:.2%} of a core")
 
 
 def restore(token: str, model: Any) -> None:
     """Stop and back up the miner, check that another schema is rejected, and restore the backup."""
-    compose("stop")
+    compose("stop", "--timeout", LIMIT)
     assert {state(name, "{{.State.ExitCode}}") for name in ("miner", *AGENTS)} == {"0\n"}
     start("miner")
     miner("miner-service", "backup", "/files/backup")
@@ -331,7 +345,7 @@ def keep_in_postgresql(token: str, model: Any) -> None:
     for killed in ((), ("worker-1", "worker-2"), ("database",), ("miner",)):
         assert learn(token, *killed) == model, killed
         well("miner", "database")
-    compose("stop")
+    compose("stop", "--timeout", LIMIT)
     ended = {state(name, "{{.State.ExitCode}}") for name in ("miner", "worker-1", "worker-2")}
     assert ended == {"0\n"}
     compose("down", "--volumes")
@@ -346,7 +360,7 @@ def main() -> None:
     for part in (restore, exhaust_memory, count_on_cluster, stand_behind_proxy, keep_in_postgresql):
         step(part.__name__.replace("_", " "))
         part(token, model)
-    run("docker", "system", "prune", "--force", "--volumes")
+    step("all of it is done")
 
 
 if __name__ == "__main__":

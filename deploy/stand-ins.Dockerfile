@@ -9,7 +9,10 @@ find-links = http://172.17.0.1:8099/
 trusted-host = 172.17.0.1
 EOF
 
-FROM caddy:2 AS postgres
+FROM debian:minimal AS services
+RUN --mount=type=bind,target=/debs dpkg --install /debs/*.deb >/dev/null
+
+FROM services AS postgres
 ENV PGDATA=/var/lib/postgresql/data PATH=$PATH:/usr/lib/postgresql/17/bin
 COPY --chmod=755 <<"EOF" /start
 #!/bin/sh -e

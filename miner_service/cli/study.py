@@ -14,7 +14,6 @@ from miner_service.cli.handing_over import (
     require_absent,
     secret_in,
     where_it_is,
-    write_secret,
 )
 from miner_service.cli.opening import note, noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
@@ -172,8 +171,7 @@ def remove(
 ) -> None:
     """Remove an owner: its token and invitations end, and its releases are no longer used.
 
-    `study invite` invites the owner again. Once the owner has joined again, its releases are used
-    again.
+    `study invite` invites the owner again. Once it has joined, its releases are used again.
     """
     from miner_service.http.endpoints import studies
 
@@ -195,19 +193,27 @@ def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[s
 
 
 def _invite(services: Services, study: str, files: dict[str, Path], url: str) -> None:
-    from miner_service.http.endpoints import studies
+    """Invite owners and write their files: all or nothing. Raises Conflict, OptionError."""
+    from miner_service.store import owners
     from pramana_core.wire.privacy import InvitationCreate, InvitationFile
 
-    for owner, file in files.items():
-        with noted(services, "create_invitation", study, 201, f"/owners/{owner}") as answer:
-            body = InvitationCreate(owner=owner)
-            made = studies.create_invitation(study, body, services, answer)
-        invitation = InvitationFile(
-            miner=url, study=study, owner=owner, secret=str(made.secret), expires=made.expires
-        )
-        write_secret(file, invitation.model_dump_json(indent=2))
-        until = f"{made.expires:%Y-%m-%d %H:%M}"
-        say(f"{owner}'s invitation is in {file}; it works once, until {until} UTC.")
+    invitations = []
+    with ExitStack() as stack, services.audit.room(), services.database.write() as session:
+        for owner, file in files.items():
+            body, now = InvitationCreate(owner=owner), services.now()
+            row, credential = owners.invite(
+                session, study=study, owner=owner, hours=body.valid_hours, days=None, now=now
+            )
+            made = InvitationFile(
+                miner=url, study=study, owner=owner, secret=credential.text, expires=row.expires
+            )
+            stack.enter_context(secret_in(file, made.model_dump_json(indent=2)))
+            invitations.append(made)
+        for owner in files:
+            note(services, "create_invitation", study, 201, f"/owners/{owner}")
+    for made in invitations:
+        file, until = files[made.owner], f"{made.expires:%Y-%m-%d %H:%M}"
+        say(f"{made.owner}'s invitation is in {file}; it works once, until {until} UTC.")
     if files:
         say(
             "Give each file only to its owner, who runs: owner-agent init TABLE --invitation FILE,"

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import psutil
 import pytest
 import yaml
 
@@ -319,24 +321,64 @@ def test_each_image_has_the_extras_that_the_page_lists():
     assert {"sheets", "databases"} <= set(given[0].split(",")), "an owner's table may be either"
 
 
-ENGINE_TOOLS = {"mmdebstrap": "", "unshare": "", "git": "", "apt-get": "echo http://127.0.0.1:9/"}
+ENGINE_TOOLS = {
+    **dict.fromkeys(("dpkg", "git", "perl", "true"), ""),
+    "setpriv": 'shift 2; exec "$@"',
+    "unshare": 'shift 5; [ "$1" != -n ] || shift; exec "$@"',
+    "apt-get": "echo http://127.0.0.1:9/",
+}
 """Stand-ins of the programs that the engine of `make compose` needs, with no mirror behind them."""
 
+ENGINE = (sys.executable, "deploy/engine.py", "deploy/rehearse.py")
+NAMESPACES = ("sh", "-c", "unshare -mpnf --mount-proc true")
 
-@pytest.mark.parametrize("absent", ["mmdebstrap", "mirror"])
+
+def write_tool(folder: Path, name: str, does: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+    (folder / name).chmod(0o700)
+
+
+@pytest.mark.parametrize("absent", ["setpriv", "mirror"])
 @pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("apt-get") is None, reason="not Debian's root"
 )
 def test_the_rehearsal_is_skipped_by_name_where_a_machine_cannot_do_it(tmp_path: Path, absent: str):
     for tool, does in ENGINE_TOOLS.items():
         if tool != absent:
-            (tmp_path / tool).write_text(f"#!/bin/sh\n{does}\n")
-            (tmp_path / tool).chmod(0o700)
+            write_tool(tmp_path, tool, does)
     done = subprocess.run(
-        [sys.executable, "deploy/engine.py", "deploy/rehearse.py"],
-        cwd=ROOT, env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        ENGINE, cwd=ROOT, env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("deploy/rehearse.py is skipped")
-    assert ("mmdebstrap" if absent == "mmdebstrap" else "127.0.0.1:9") in done.stdout
+    assert ("setpriv" if absent == "setpriv" else "127.0.0.1:9") in done.stdout
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0
+    or subprocess.run(NAMESPACES, capture_output=True, check=False).returncode > 0,
+    reason="no namespaces of its own",
+)
+def test_a_rehearsal_that_is_killed_leaves_no_process_and_no_folder(
+    tmp_path: Path, until: Callable[..., None]
+):
+    write_tool(tmp_path, "apt-get", "exec sleep 3600")
+    kept = tmp_path / "cache" / "pramana-compose"
+    path = f"{tmp_path}:{os.environ['PATH']}"
+
+    def sleeps() -> bool:
+        return any(
+            one.info["name"] == "sleep" and str(one.info["cwd"]).startswith(str(kept))
+            for one in psutil.process_iter(["name", "cwd"])
+        )
+
+    for how, left in ((signal.SIGKILL, 1), (signal.SIGTERM, 0)):
+        with subprocess.Popen(
+            ENGINE, cwd=ROOT, env={"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        ) as engine:
+            until(sleeps)
+            engine.send_signal(how)
+        assert engine.returncode == (-how if how == signal.SIGKILL else 128 + how)
+        until(lambda: not sleeps())
+        assert len(list(kept.iterdir())) == left, "the next rehearsal removes what is left"

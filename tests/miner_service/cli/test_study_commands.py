@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import stat
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -154,8 +156,10 @@ def test_what_cannot_be_opened_opens_nothing(study, words, where):
 def test_who_cannot_be_invited_gets_no_file(miner, study):
     study("create", "nursery")
     miner.owner("nursery", "east")
+    before = noted(miner)
     refused("conflict", "owner", *study.words("invite", "nursery", "means", "east"))
-    assert [one.name for one in study.folder.iterdir()] == ["nursery-means.invitation"]
+    assert list(study.folder.iterdir()) == []
+    assert noted(miner) == before
     refused("not-found", "study", *study.words("invite", "absent", "a"))
 
 
@@ -224,6 +228,35 @@ def test_the_audit_log_names_whom_a_command_affected(miner, study):
     ]
 
 
+@contextmanager
+def full_disk(monkeypatch, after=0):
+    """Let a full disk refuse all files of secrets but the first ones."""
+    opened, files = os.fdopen, itertools.count()
+
+    def fdopen(descriptor, *more, **options):
+        if next(files) < after:
+            return opened(descriptor, *more, **options)
+        os.close(descriptor)
+        return Path("/dev/full").open("w")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdopen", fdopen)
+        yield
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_full_disk_invites_nobody(miner, study, after, monkeypatch):
+    study("create", "heart")
+    before = noted(miner)
+    with full_disk(monkeypatch, after):
+        refused("option-invalid", "token-file", *study.words("invite", "heart", "a", "b"))
+    assert list(study.folder.iterdir()) == []
+    assert noted(miner) == before
+    assert miner.admin.get("/v1/studies/heart/invitations")["items"] == []
+    study("invite", "heart", "a", "b")
+    assert len(miner.admin.get("/v1/studies/heart/invitations")["items"]) == 2
+
+
 @pytest.mark.parametrize("role", ["analyst", "gateway"])
 def test_a_full_disk_keeps_the_earlier_token(miner, study, role, monkeypatch):
     study("create", "heart")
@@ -231,13 +264,7 @@ def test_a_full_disk_keeps_the_earlier_token(miner, study, role, monkeypatch):
     before, file = noted(miner), study.folder / "new"
     option = {"analyst": "--access-file", "gateway": "--token-file"}[role]
     replace = (role, "heart", "--name", "a", "--replace", option, file)
-
-    def full(descriptor, *_more, **_options):
-        os.close(descriptor)
-        return Path("/dev/full").open("w")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fdopen", full)
+    with full_disk(monkeypatch):
         refused("option-invalid", "token-file", *study.words(*replace))
     assert not file.exists()
     assert noted(miner) == before
