@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import ClassVar
 
 from miner_service.alignment.align import Aligner
@@ -177,7 +176,6 @@ def _page(message: ModelSharingMessage) -> str:
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_guarantees,
-        attributes=list(islice(model.schema.names, 40)),
     )
 
 
