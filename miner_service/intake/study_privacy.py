@@ -99,8 +99,7 @@ class AnnouncedReleases:
     def owed(self) -> StudyDisclosure:
         """The loss that the budget must cover, whichever records match.
 
-        If this loss depended on matching records, a rejection would reveal whether another owner
-        has a person.
+        If this loss depended on matching records, a rejection would reveal another owner's people.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
@@ -216,9 +215,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after a planned release, and why it would be rejected, if
-    so.
-    """
+    """Return a study's sums before and after a planned release, and any reason to reject it."""
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
@@ -374,8 +371,7 @@ _ALIKE = "Release randomized columns of all records, or agree on a budget for a 
 def _losses(
     owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
-    # The block's digest is part of the id: a different channel is a different draw, whatever the
-    # owner states.
+    # The block's digest is part of the id: whatever the owner states, a new channel draws anew.
     return [
         BlockDisclosure(
             owner,
@@ -434,9 +430,7 @@ _SINGLE = CentralMessage(unstated="reports of single records have only a local b
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound for results from these releases, which may not be all of the
-    study's.
-    """
+    """Return the central bound for results from these releases, perhaps not all of the study's."""
     found, used = announced(session, study), {row.id for row in rows}
     if found.single:
         return _SINGLE
@@ -529,17 +523,14 @@ def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return warnings if a record lost more than at one owner alone, or more than the study plan
-    allows.
-    """
+    """Return warnings if a record lost more than at one owner alone or than the plan allows."""
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
     if plan is not None and record.epsilon > plan.amplification.epsilon * SLACK:
         sentence = (
             f"Releases disclosed epsilon {rounded_up(record.epsilon)} about a record, more than the"
-            f" study plan's {rounded_up(plan.amplification.epsilon)}: some reports were drawn"
-            " again."
+            f" study plan's {rounded_up(plan.amplification.epsilon)}: reports were drawn again."
         )
         return [sentence]
     if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * SLACK:
@@ -571,9 +562,7 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
 
 
 def _warnings_of_removed(study: StudyRow, found: AnnouncedReleases) -> list[str]:
-    """Return a warning if a removed owner has releases in a study whose owners have different
-    people.
-    """
+    """Return a warning on releases of removed owners in a study whose owners' people differ."""
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []

@@ -81,9 +81,7 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return warnings about releases that the sums exclude. `randomized` are the randomized
-    columns.
-    """
+    """Return warnings about releases that the sums exclude, given the `randomized` columns."""
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
@@ -122,9 +120,7 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return each block's draws by their ids; a changed report counts as a new draw. None if all
-    draws are new.
-    """
+    """Return the ids of each block's draws; changed reports are new draws. None if all are new."""
     if row.draws is None:
         return None
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}

@@ -89,9 +89,7 @@ class PreparedRelease(ABC):
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
     ) -> Entry:
-        """Return a ledger entry in the state "prepared". `to` is the miner or the file, and the
-        study.
-        """
+        """Return a "prepared" ledger entry. `to` is the miner or the file, and the study."""
         return Entry(
             miner=to[0],
             study=to[1],

@@ -56,9 +56,7 @@ class StudyForecast:
 
     @property
     def fact(self) -> Fact:
-        """The belief to which all reports can raise a 5 % belief if each column determines the
-        others.
-        """
+        """The belief to which all reports can raise one of 5 % if columns determine each other."""
         ends = (self.forecast.before.record, self.forecast.after.record)
         before, after = (_extremes(one)[1] for one in ends)
         caption = f"upper limit to which it can grow by all reports of the study ({self.owners})"

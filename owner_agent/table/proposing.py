@@ -91,9 +91,7 @@ class ProposedVariable:
         return "cuts" if self.cuts else "categories"
 
     def with_list(self, given: Sequence[str], kind: str) -> ProposedVariable:
-        """Return the variable with a public list in place of the table's list. Raises
-        OptionError.
-        """
+        """Return the variable with a public list instead of the table's. Raises OptionError."""
         cuts = tuple(map(number_of, given)) if kind == "cuts" else ()
         categories = () if cuts else tuple(dict.fromkeys(one.strip() for one in given))
         right, wanted = "" not in categories and len(categories) > 1, "two or more different texts"

@@ -33,8 +33,7 @@ class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
     """Categories by column, as observed in a table.
 
     Attributes:
-        left_out: the columns that cannot be variables, each with the reason; `pm.domain` omits them
-            too.
+        left_out: the columns that cannot be variables, with reasons; `pm.domain` omits them too.
     """
 
     def __init__(self, found: Mapping[str, list[str] | dict[str, Any]], left_out: dict[str, str]):
@@ -161,8 +160,7 @@ def domain(
     """Return the variables of a table, given a public list of each column's categories.
 
     A list derived from the data reveals part of the data: a rare category shows that some record
-    has it. Write the list beforehand from public knowledge; this function checks every cell against
-    it.
+    has it. Write it beforehand from public knowledge; this function checks every cell against it.
 
     Args:
         frame: the table, one row per record: a pandas or polars frame, a dict of columns, a list of

@@ -188,8 +188,7 @@ def equal_frequency(
     smallest = min(cluster.records for cluster in clusters)
     if smallest < minimum_count:
         raise OptionError(
-            f"The smallest of {groups} groups would have {smallest} records, fewer than"
-            f" {minimum_count}.",
+            f"The smallest of {groups} groups has {smallest} records, fewer than {minimum_count}.",
             where="groups",
             remedy="Choose fewer groups.",
         )

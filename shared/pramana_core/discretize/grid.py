@@ -75,9 +75,7 @@ class NumberGrid:
         return [Cluster(point, point, count, point * count) for point, count in pairs]
 
     def at(self, position: Floats) -> Floats:
-        """Return the numbers at positions given in steps, without the rounding error of a
-        product.
-        """
+        """Return the numbers at positions given in steps, without a product's rounding error."""
         digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
         return np.round(position * self.step, digits)
 

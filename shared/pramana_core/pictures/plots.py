@@ -1,8 +1,7 @@
 """One style for all pictures with axes, legible in print and to colour-blind readers.
 
 Colours are from Okabe and Ito (2008); line styles or markers differ as well. Drawing a picture
-again gives the same bytes. Pictures are drawn one at a time, because matplotlib's settings are
-global.
+again gives the same bytes. Pictures are drawn in turn, because matplotlib's settings are global.
 """
 
 from __future__ import annotations
@@ -129,9 +128,7 @@ def svg(
 
 
 def _group(found: re.Match[str]) -> str:
-    """Return the opening tag of a group, with its title or, without a title, without its unused
-    id.
-    """
+    """Return the opening tag of a group, with its title or, if it has none, without its id."""
     words = found[2].removeprefix(_TITLE)
     return "<g" if words == found[2] else f"<g><title>{words}</title"
 
