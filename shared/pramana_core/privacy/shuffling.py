@@ -584,8 +584,12 @@ def _crossing(delta: Callable[[float], float], most: float, end: float) -> float
 
     if off(end) > 0:
         return end
-    found = min(end, brentq(off, 0.0, end, xtol=1e-9 * end, rtol=1e-7) * (1 + 1e-6))
-    return found if delta(found) <= most else end
+    root = brentq(off, 0.0, end, xtol=1e-9 * end, rtol=1e-7)
+    found, step = max(root, 1e-9 * end), 1e-6
+    # Deltas have rounding errors, which matter where delta hardly depends on the argument.
+    while (found := min(end, found * (1 + step))) < end and delta(found) > most:
+        step *= 4
+    return found
 
 
 def _require_records(records: int) -> None:
