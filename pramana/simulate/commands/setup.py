@@ -164,7 +164,9 @@ class Setup:
         from pramana_core.ties import exceeds
 
         self._require_randomization()
-        source = self.source()
+        with options_as_typed():
+            central = CentralLoss.of(self.central_epsilon, self.delta)
+        source = self.source(target)
         if target not in (None, *source.domain.names):
             raise UnknownVariable(
                 f"{source.name} has no variable {target!r} to predict. {source.note}",
@@ -186,9 +188,6 @@ class Setup:
         domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
             reported = records - round(holdout * records)
-            central = None
-            if self.central_epsilon is not None:
-                central = CentralLoss.of(self.central_epsilon, self.delta)
             gamma = GAMMA_LIMIT if self.gamma is None else self.gamma
             found = designed(
                 domain, self.design, gamma, wanted(domain), reported, on_step, owners, central
@@ -227,13 +226,13 @@ class Setup:
                 remedy="Pass --design with --gamma or --central-epsilon, or --p alone.",
             )
 
-    def source(self) -> Source:
+    def source(self, target: str | None = None) -> Source:
         from pramana.simulate.sources import NetworkSource
         from pramana.simulate.tables import read_source
 
         _require_one("--bif", "--table", self.bif, self.table)
         if self.table is not None:
-            return read_source(self.table, self.variables or None, self.intervals)
+            return read_source(self.table, self.variables or None, self.intervals, target)
         for option, value in (("--variables", self.variables), ("--intervals", self.intervals)):
             if value:
                 raise OptionError(

@@ -365,6 +365,12 @@ TREE = ("decision-tree", "--target", "v1", "--p", "0.1")
             ("association-rules", "--design", "auto", "--central-epsilon", "1", "--delta", "2"),
             "--delta",
         ),
+        (("association-rules", "--design", "auto", "--gamma", "9", "--delta", "1e-5"), "--delta"),
+        ((*RULES, "--delta", "1e-5"), "--delta"),
+        (
+            ("association-rules", "--design", "auto", "--central-epsilon", "1e-300"),
+            "--central-epsilon",
+        ),
         ((*RULES, "--set", "minimum_support=0"), "--set"),
         ((*RULES, "--set", "false_discovery=2"), "--set"),
         ((*RULES, "--set", "max_length"), "--set"),
