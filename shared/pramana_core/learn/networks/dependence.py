@@ -80,7 +80,8 @@ class Coefficients:
             return -math.inf
         # An eigenvalue of at least 1 / records is at most the covariance's plus 1 / records.
         spread = float(self.values @ self.covariance @ self.values) / size + 1 / self.records
-        more = _VARIANCES[min(np.searchsorted(_VARIANCES, size / count), len(_VARIANCES) - 1)]
+        place = int(np.searchsorted(_VARIANCES, size / count))
+        more = float(_VARIANCES[min(place, len(_VARIANCES) - 1)])
         try:
             low = np.linalg.cholesky(self.covariance)
             high = np.linalg.cholesky(self.covariance + more * np.eye(count))
