@@ -104,16 +104,14 @@ class AnnouncedReleases:
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
-    def central_epsilon(self, study: StudyRow) -> float:
-        """Return the largest central epsilon of a record at the study's central budget."""
-        people: list[Counted] = [self.counted]
-        if self.disjoint:
-            owned = [({t.owner for t in losses}, (row, losses)) for row, losses in self.counted]
-            owners = set().union(*(names for names, _ in owned)) - {*self.removed}
-            people = [
-                [one for names, one in owned if names & {name, *self.removed}] for name in owners
-            ] or people
-        return max(budgeted_epsilon(study, one) for one in people)
+    def of_people(self, owner: str) -> AnnouncedReleases:
+        """Return what counts for an owner's people, if the owners have different people."""
+        if not self.disjoint:
+            return self
+        names = {owner, *self.removed}
+        left, to_come = (tuple(t for t in e if t.owner in names) for e in (self.left, self.to_come))
+        counted = [(row, e) for row, e in self.counted if any(t.owner in names for t in e)]
+        return replace(self, left=left, to_come=to_come, counted=counted, disjoint=False)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
@@ -303,11 +301,18 @@ def _require_fits(
     everything = others.with_other(
         disclosures, None if isinstance(source, ReportPlanRow) else source
     )
-    excess = _excess(study, others.owed, everything.owed)
-    if excess is not None:
-        raise excess
-    if study.central_limit is not None:
-        _require_central_epsilon(study, others, everything)
+    _require_no_excess(study, others, everything)
+
+
+def _require_no_excess(
+    study: StudyRow, before: AnnouncedReleases, after: AnnouncedReleases
+) -> None:
+    """Check that no group of people exceeds the budget and loses more. Raises BudgetExceeded."""
+    owners = {t.owner for t in (*after.left, *after.to_come)} if after.disjoint else set[str]()
+    for owner in sorted(owners - {*after.removed}) or [""]:
+        now, then = before.of_people(owner), after.of_people(owner)
+        _require_local_epsilon(study, now.owed, then.owed)
+        _require_central_epsilon(study, now, then)
 
 
 def _require_central(
@@ -341,7 +346,7 @@ def _require_central_epsilon(
         return
     if after.owed.record.determined.epsilon <= study.central_limit * SLACK:
         return
-    now, then = before.central_epsilon(study), after.central_epsilon(study)
+    now, then = (budgeted_epsilon(study, one.counted) for one in (before, after))
     if then > study.max_central_epsilon * SLACK and then > now:
         raise BudgetExceeded(
             f"This release raises the central epsilon of a record in this study from"
@@ -380,9 +385,9 @@ def _losses(
     ]
 
 
-def _excess(
+def _require_local_epsilon(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
-) -> BudgetExceeded | None:
+) -> None:
     of_record = study.max_epsilon_record, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
@@ -397,7 +402,7 @@ def _excess(
     ]
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * SLACK and then > now:
-            return BudgetExceeded(
+            raise BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
                 f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
                 f" {rounded_down(limit)}; without this release,"
@@ -406,7 +411,6 @@ def _excess(
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
                 " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",
             )
-    return None
 
 
 def _central(
@@ -498,7 +502,7 @@ def _message(
         changed=list(found.changed),
         warnings=[
             *facts.warnings,
-            *(_warnings_of_removed(found) if facts.disjoint else []),
+            *(_warnings_of_removed(study, found) if facts.disjoint else []),
             *warnings_of_changes(found.changed),
             *_warnings(disclosure, plan, facts),
             *_warnings_of_central(study, central),
@@ -557,7 +561,7 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
     return [sentence]
 
 
-def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
+def _warnings_of_removed(study: StudyRow, found: AnnouncedReleases) -> list[str]:
     """Return a warning on releases of removed owners in a study whose owners' people differ."""
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
@@ -566,6 +570,10 @@ def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
         f"Releases of the removed owners {first_few(gone)} count for the people of all other"
         " owners, because a removed owner may have joined again under another name."
     )
+    try:
+        _require_no_excess(study, replace(found, left=(), to_come=(), counted=()), found)
+    except BudgetExceeded:
+        sentence += " With them, the loss of some people exceeds the study's budget."
     return [sentence]
 
 

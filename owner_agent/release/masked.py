@@ -264,12 +264,7 @@ class PreparedMask(PreparedRelease):
 
     @classmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
         """Mask a site's table as the site file specifies."""
         entries, store = known_entries(site.state), KeyStore(site.state)

@@ -52,12 +52,7 @@ class PreparedRelease(ABC):
     @classmethod
     @abstractmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
         """Prepare a site's release. Raises InputError, KeyFileError, StoreCorrupt, HistoryLost."""
 

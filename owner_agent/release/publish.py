@@ -155,12 +155,7 @@ class PreparedRecords(PreparedRelease):
 
     @classmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
         """Randomize a site's table, keeping earlier reports of records. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
