@@ -102,6 +102,8 @@ def make_root() -> None:
     mirror = next((address for address in addresses if "security" not in address), "")
     download("/usr/lib/apt/apt-helper", "download-file", f"{mirror}dists/{SUITE}/Release", "found")
     download(*apt, "download", "mmdebstrap")
+    if shutil.disk_usage(KEPT).free < 4e9:
+        skip(f"{KEPT} has less than 4 GB of room")
     run("dpkg", "-x", *place.glob("mmdebstrap_*.deb"), "tool")
     how = ("--quiet", "--variant=minbase", f"--include={PYTHON}", '--aptopt=Acquire::Retries "3"')
     hooks = (f"--customize-hook={hook}" for hook in MAKE_ROOT)
