@@ -96,7 +96,8 @@ def start(*services: str) -> None:
 
 def kill(service: str) -> None:
     """Kill a container as a crash would, so that its restart policy starts it again."""
-    os.kill(int(state(service, "{{.State.Pid}}")), signal.SIGKILL)
+    process = until(lambda: int(state(service, "{{.State.Pid}}") or 0), f"{service} runs")
+    os.kill(process, signal.SIGKILL)
 
 
 def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
