@@ -21,6 +21,7 @@ from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVari
 from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.learn.common.options import require_limit
 from pramana_core.plan import Plan
+from pramana_core.privacy import DELTA, CentralLoss
 from pramana_core.rounding import rounded_up
 from pramana_core.terminal import progress_bar
 
@@ -216,6 +217,8 @@ _KINDS: dict[str, Any] = {
     "gamma": _POSITIVE,
     "epsilon": _POSITIVE,
     "breach": tuple[float, float] | None,
+    "central_epsilon": _POSITIVE,
+    "delta": Annotated[float, Gt(0), Lt(1)],
     "target": str | None,
     "length": Annotated[int, Ge(1)] | None,
     "minimum_support": Annotated[float, Ge(0), Lt(1)],
@@ -232,6 +235,8 @@ def design(
     gamma: float | None = None,
     epsilon: float | None = None,
     breach: tuple[float, float] | None = None,
+    central_epsilon: float | None = None,
+    delta: float = DELTA,
     learn: Learn = "pairs",
     target: str | None = None,
     length: int | None = None,
@@ -251,9 +256,13 @@ def design(
         domain: the variables.
         records: the expected number of records.
         gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1). Pass one of
-            `gamma`, `epsilon` and `breach`.
+            `gamma`, `epsilon` and `breach`, or `central_epsilon` with at most one of them.
         epsilon: the logarithm of `gamma`, above 0.
         breach: (rho1, rho2): a belief of rho1 may grow to at most rho2 (FRAPP eq. 2).
+        central_epsilon: the largest epsilon, except with probability `delta`, that the plan may
+            state against readers who cannot attribute reports to people; no other release may have
+            the same records.
+        delta: see `central_epsilon`.
         learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`.
         target: the variable that a tree or a classifier predicts.
         length: the largest number of variables in an itemset; 3 if None.
@@ -286,7 +295,8 @@ def design(
     ordered += [v.name for v in domain if v.name not in ordered]
     with one_sentence(), progress_bar() as bar:
         domain = domain.project(ordered)
-        needs = Requirements.of(domain, gamma, epsilon, breach, open_, own_names)
+        central = None if central_epsilon is None else CentralLoss.of(central_epsilon, delta)
+        needs = Requirements.of(domain, gamma, epsilon, breach, open_, own_names, central)
         wanted = goal(
             domain,
             learn,

@@ -122,12 +122,17 @@ def test_what_never_leaves_is_said_the_same_on_every_page():
     assert all(len(re.findall(statement, text)) == 1 for text in texts)
 
 
-@pytest.mark.slow
+@cache
+def programs() -> list[Path]:
+    """The files of Python, as the root names them, without those of environments."""
+    own = (path for path in ROOT.iterdir() if path.is_dir() and path.name[0] != ".")
+    return [path.relative_to(ROOT) for folder in own for path in folder.rglob("*.py")]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_files_that_a_page_names_are_there(page: Path):
     """A name without its folder must be the name of some module."""
-    text = page.read_text(encoding="utf-8")
-    files = [path.relative_to(ROOT) for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    text, files = page.read_text(encoding="utf-8"), programs()
     folders = {parent.as_posix() for path in files for parent in path.parents}
     rooms = r"`((?:tests|shared|owner_agent|miner_service|pramana)/[\w/]+)/?`"
     named = {name.rstrip("/") for name in re.findall(rooms, text)}

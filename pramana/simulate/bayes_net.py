@@ -9,14 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from pramana.simulate.links import compare, divergence_or_none, fitted
+from pramana.simulate.links import adjacent, compare, divergence_or_none, fitted
 from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.learn.common.options import Scoring, Search
+from pramana_core.learn.common.options import DRAWS, Scoring, Search
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.learn.networks.structure_learning import LearnedStructure, learn_structure
+from pramana_core.learn.networks.structure_learning import (
+    LIKELY,
+    LearnedStructure,
+    by_pairs,
+    learn_structure,
+)
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
@@ -30,6 +35,11 @@ _SHOWN = {
     "kl": "KL from the reference, nats",
     "kl_unlinked": "KL without any links, nats",
     "seconds": "seconds to learn",
+}
+
+_LIKELY = {
+    "likely_right": "likely links in the reference",
+    "likely_wrong": "likely links not in it",
 }
 
 
@@ -46,7 +56,8 @@ class NetworkSimulation:
     Links are compared with those of the network from which the records were drawn or, for a table,
     with the structure that the same search finds in the whole clean table. KL uses parameters
     learned from the same counts (`fitted`); `kl_unlinked` is the KL of the network without links.
-    `seconds` is the learning time.
+    Learned from tables of pairs, links have a confidence: `likely_right` and `likely_wrong` count
+    those of at least `LIKELY`, in the reference and not. `seconds` is the learning time.
     """
 
     name = "bayes-net-structure"
@@ -101,10 +112,19 @@ class NetworkSimulation:
 
         started = time.perf_counter()
         marginals = EstimatedMarginals(counts, plan, estimator=estimator, tick=lambda: share(done))
-        learned = learn_structure(marginals, self.scoring, self.search, draws=0, on_step=step)
+        paired = by_pairs(marginals, self.scoring, self.search)
+        draws = DRAWS if paired else 0
+        learned = learn_structure(marginals, self.scoring, self.search, draws=draws, on_step=step)
         network = fitted(marginals, learned.structure)
         seconds = time.perf_counter() - started
-        return self._compared(marginals, network, seconds), marginals, learned
+        numbers = self._compared(marginals, network, seconds)
+        return numbers | (self._likely(learned) if paired else {}), marginals, learned
+
+    def _likely(self, learned: LearnedStructure) -> dict[str, float | None]:
+        links = learned.links
+        likely = adjacent((x.parent, x.child) for x in links if (x.confidence or 0) >= LIKELY)
+        right = len(likely & adjacent(self.reference.structure.links))
+        return {"likely_right": right, "likely_wrong": len(likely) - right}
 
     def findings(self, runs: Series) -> dict[str, Any]:
         clean, mean = Series(tuple(self._clean)), runs.mean()
@@ -124,13 +144,14 @@ class NetworkSimulation:
 
     def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:
         clean, distance = found["clean"], found["structural_distance"]
+        likely = "likely_right" in found["mean"]
         rows = [
             {
                 "what": words,
                 "randomized": measured(found["mean"][name], found["se"][name]),
-                "clean": measured(clean["mean"][name], clean["se"][name]),
+                "clean": measured(clean["mean"].get(name), clean["se"].get(name)),
             }
-            for name, words in _SHOWN.items()
+            for name, words in (_SHOWN | (_LIKELY if likely else {})).items()
         ]
         written = {name: measured(*one.values()) for name, one in distance.items()}
         rows.append({"what": "structural distance", **written})
@@ -150,6 +171,8 @@ class NetworkSimulation:
                 f" direction{by}."
             )
         ]
+        if likely:
+            sentences.append(Sentence(f"Likely: with a confidence of at least {LIKELY:.0%}."))
         if (better := found["better_than_no_links"]) is not None:
             words = "closer" if better else "not closer"
             sentence = f"The learned structure is {words} to the reference than one without links."
@@ -165,7 +188,7 @@ class NetworkSimulation:
 
     def _compared(
         self, marginals: EstimatedMarginals, network: BayesNet, seconds: float
-    ) -> Numbers:
+    ) -> dict[str, float | None]:
         structure, reference = network.structure, self.reference
         errors = compare(structure, reference.structure, by_class=self.search.order is None)
         unlinked = fitted(marginals, Structure.of(dict.fromkeys(structure.nodes, ())))

@@ -46,10 +46,9 @@ def _section(name: str = "site") -> str:
     return "[share_model]" + text.partition("[share_model]")[2]
 
 
-def _share(run, site: Path, *words: str):
-    done = run(
-        "owner_agent", "share-model", "--publish", "--yes", *words, "--json", "--site", str(site)
-    )
+def _share(run, site: Path):
+    said = ["share-model", "--publish", "--yes", "--no-report", "--json", "--site", str(site)]
+    done = run("owner_agent", *said)
     return done, json.loads(done.stdout)["release"] if done.returncode == 0 else None
 
 
@@ -67,7 +66,7 @@ def test_trees_of_two_owners_arrive_sealed_and_are_learned_from(learning_study, 
     state = south.parent / ".pramana"
     before = {path.name: path.read_bytes() for path in state.rglob("*.json")}
     assert len(before) == 1, "the tree lay in the outbox before it left"
-    done, second = _share(run, south, "--no-report")
+    done, second = _share(run, south)
     assert done.returncode == 0, done.stderr
     after = {path.name: path.read_bytes() for path in state.rglob("*.json")}
     assert after == before

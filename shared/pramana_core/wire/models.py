@@ -63,7 +63,8 @@ class LinkMessage(Message):
     `gain` is the score's gain from the link, given the child's other parents, in nats above the
     penalty. `inflation` is the factor by which randomization multiplies the chance part of the gain
     without penalty, null if infinite. `confidence` is the link's probability by bootstrap, if one
-    link is expected among all pairs; it is null without bootstrap. `compelled` is true if all
+    link is expected among all pairs; in a forest learned from pairs, chains over a neighbour are
+    further explanations. It is null without bootstrap. `compelled` is true if all
     equivalent structures give the link this direction.
     """
 

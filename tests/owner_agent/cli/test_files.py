@@ -40,6 +40,17 @@ def ward(bench, command):
 
 
 @pytest.fixture
+def command(command):
+    """Run a command without a report's page, whose pictures would take most of the time."""
+
+    def run(*words):
+        releases = words[0] in ("mask", "share-model")
+        return command(*words, *(["--no-report"] if releases else []))
+
+    return run
+
+
+@pytest.fixture
 def answers(monkeypatch):
     """Sit at a terminal and answer."""
 

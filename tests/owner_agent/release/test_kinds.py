@@ -394,7 +394,7 @@ class TestApproval:
             bench.write(kind.site, kind.table(kind.rows[::-1]))
         counted.clear()
         answers(lambda: True)
-        ended = command(*kind.command.split()[1:])
+        ended = command(*kind.command.split()[1:], "--no-report")
         assert ended.exit_code == 0, ended.err
         assert len(bench.miner.sealed()) == 1
         drawn = len(kind.rows) if kind.make is steps.PreparedRecords else 0
@@ -412,14 +412,14 @@ class TestApproval:
             return True
 
         answers(change)
-        ended = command(*kind.command.split()[1:])
+        ended = command(*kind.command.split()[1:], "--no-report")
         assert "changed-since-shown" in ended.err
         assert not bench.miner.releases
         assert not (bench.state / "outbox").exists()
 
     def test_a_no_sends_nothing(self, kind, bench, command, answers):
         answers(lambda: False)
-        assert command(*kind.command.split()[1:]).exit_code == 0
+        assert command(*kind.command.split()[1:], "--no-report").exit_code == 0
         assert not bench.miner.releases
         assert Ledger(bench.state).entries() == ()
 

@@ -83,7 +83,7 @@ def test_publishing_reports_first_and_then_sends(bench, command, kind, page):
     assert done.exit_code == 0, done.err
     release = json.loads(done.out)["release"]
     assert (release["already"], release["records"]) == (False, len(KINDS[kind].rows))
-    assert release["name"] in command(name, "--publish", "--yes").out
+    assert release["name"] in command(name, "--publish", "--yes", "--no-report").out
     assert len(bench.miner.sealed()) == 1
     assert f"no bound ({form})" in " ".join(command("ledger").out.replace("│", " ").split())
 
@@ -191,7 +191,7 @@ def test_a_column_that_gives_a_confidential_one_away_is_not_told(bench, command)
 
 def test_columns_that_left_before_in_another_form_are_warned_of(bench, command, kind):
     name = COMMANDS[kind][0]
-    assert command(name, "--publish", "--yes").exit_code == 0
+    assert command(name, "--publish", "--yes", "--no-report").exit_code == 0
     made = KINDS[kind]
     bench.write(made.site, made.table(made.rows[:-1]))
     told = json.loads(command(name, "--json").out)

@@ -9,6 +9,8 @@ import pytest
 
 import pramana as pm
 from pramana_core.design import Problem, Requirements, find_design, goal
+from pramana_core.errors import OptionError
+from pramana_core.privacy import GAMMA_LIMIT, CentralLoss, ShuffledReport, central_loss
 
 DOMAIN = pm.Domain.of(
     rank=["1st", "2nd", "3rd", "crew"],
@@ -29,6 +31,20 @@ def test_a_design_is_that_of_the_command(made: pm.Design):
     assert made.plan == found.chosen.plan
     assert made.family == found.chosen.family
     assert made.as_dict() == found.as_dict()
+
+
+def test_a_central_epsilon_is_kept_by_the_bound_that_the_plan_states():
+    made = pm.design(DOMAIN, 2201, central_epsilon=1, delta=1e-6)
+    central = CentralLoss(1, 1e-6)
+    needs = Requirements(DOMAIN, GAMMA_LIMIT, central=central)
+    found = find_design(Problem(needs, goal(DOMAIN, "pairs"), 2201))
+    assert made.plan == found.chosen.plan
+    stated = central_loss(ShuffledReport.of(made.plan), 2201, 1e-6).epsilon
+    assert 0.98 < stated <= 1
+    assert pm.design(DOMAIN, 2201, gamma=3, central_epsilon=1, delta=1e-6).gamma <= 3
+    with pytest.raises(OptionError) as caught:
+        pm.design(DOMAIN, 2201, central_epsilon=1, delta=0)
+    assert caught.value.where == "delta"
 
 
 def test_its_bound_is_rounded_up_in_the_title_and_in_each_row():

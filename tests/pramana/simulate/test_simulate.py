@@ -34,6 +34,7 @@ from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure_learning import LIKELY, learn_structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from tests.places import ROOT
@@ -257,6 +258,22 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
     found = kind._compared(marginals, model, 1.0)
     assert found["kl"] == pytest.approx(expected, rel=1e-9)
     assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
+
+
+def test_likely_links_are_counted_where_pairs_give_a_confidence():
+    network = networks.network()
+    trials = Trials(NetworkSource("six", network), networks.six_plan(0.3), 3_000, 1, 3)
+    (trial,) = trials
+    kind = NetworkSimulation(trials, Scoring(), Search(method="chow-liu"))
+    numbers, marginals = kind.run(trials, trial, lambda _share: None)
+    links = learn_structure(marginals, search=Search(method="chow-liu")).links
+    likely = [frozenset((x.parent, x.child)) for x in links if x.confidence >= LIKELY]
+    true = {frozenset(link) for link in network.structure.links}
+    assert 0 < len(likely) < len(links)
+    assert numbers["likely_right"] == sum(pair in true for pair in likely)
+    assert numbers["likely_wrong"] == sum(pair not in true for pair in likely)
+    climbed, _ = NetworkSimulation(trials, Scoring(), Search()).run(trials, trial, lambda _: None)
+    assert "likely_right" not in climbed
 
 
 # --- the command ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // Every second, the page of a running job is read again for its state, progress and log.
 async function follow() {
   const answer = await fetch(location.href);
+  if (answer.status === 429 || answer.status >= 500) return; // The service is busy or restarts.
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const job = page.getElementById("job");
   if (answer.redirected || !job || !("follow" in job.dataset)) {

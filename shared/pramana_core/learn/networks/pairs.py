@@ -40,10 +40,15 @@ _NAT = 1.0
 
 
 class PairStructure(NamedTuple):
-    """A structure learned from tables of pairs, with the evidence of each link."""
+    """A structure learned from tables of pairs, with the evidence of each link.
+
+    `chains` has the evidence of each link of the forest against each chain over a neighbour of one
+    of its variables.
+    """
 
     parents: Parents
     evidence: dict[frozenset[str], Coefficients]
+    chains: dict[frozenset[str], list[Coefficients]]
 
 
 def from_pairs(
@@ -57,6 +62,8 @@ def from_pairs(
     pairs = {pair: dependences.of(*pair) for pair in links}
     evidence = {frozenset(p): known.independence for p, known in pairs.items() if known}
     evidence |= {frozenset(pair): tested for pair, tested in further.items()}
+    around = adjacency(nodes, [*links, *further])
+    chains = {frozenset(pair): search.chains(pair, around) for pair in links}
     colliders = search.colliders([*links, *further]) if max_parents > 1 else []
     ordered = [*links, *by_p_value({pair: further[pair].p_value for pair in further})]
     while True:
@@ -66,7 +73,7 @@ def from_pairs(
             and (len(given) < 2 or marginals.domain.project((n, *given)).size <= FAMILY_CELLS)
             for n, given in parents.items()
         ):
-            return PairStructure(parents, evidence)
+            return PairStructure(parents, evidence, chains)
         if colliders:
             colliders = colliders[:-1]
         else:
@@ -214,6 +221,13 @@ class _Search:
                 found[pair] = test
                 around = adjacency(self.nodes, [*links, *found])
         return found
+
+    def chains(self, pair: Pair, around: Parents) -> list[Coefficients]:
+        """Return what remains of a pair's dependence given each neighbour of its variables."""
+        self._tick()
+        near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
+        tested = (self.dependences.beyond(pair[0], [one], pair[1]) for one in near)
+        return [beyond for beyond in tested if beyond is not None]
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
         """Return (u, w, v) where u and v look independent, contrary to a chain over w."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.distributions import stream
@@ -24,6 +24,9 @@ from pramana_core.progress import Progress, unwatched
 
 BATCH = 100
 """The number of bootstrap samples for which likelihoods are maximized together."""
+
+LIKELY = 0.5
+"""A link of at least this confidence is more likely than all other explanations together."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +87,11 @@ def learn_structure(
     report = on_step or unwatched
     judge = judge_of(marginals, scoring)
     evidence: Mapping[frozenset[str], Coefficients] = {}
+    chains: Mapping[frozenset[str], Sequence[Coefficients]] = {}
     if search.order is not None:
         parents = k2(judge, search, nodes if children is None else children, report)
-    elif search.method == "chow-liu" or (
-        search.method == "auto"
-        and scoring.name == "likelihood"
-        and not marginals.jointly_reported(nodes)
-    ):
-        parents, evidence = from_pairs(marginals, nodes, search.max_parents, report)
+    elif by_pairs(marginals, scoring, search):
+        parents, evidence, chains = from_pairs(marginals, nodes, search.max_parents, report)
         search = replace(search, method="chow-liu")
     else:
         parents = climb(judge, search, nodes, report)
@@ -102,17 +102,19 @@ def learn_structure(
     for number, (parent, child) in enumerate(structure.links):
         report(len(nodes), len(nodes))
         given = parents[child] - {parent}
-        tested = evidence.get(frozenset((parent, child))) or _ScoredLink(
-            judge, marginals, child, given, parent
-        )
+        pair = frozenset((parent, child))
+        tested = evidence.get(pair) or _ScoredLink(judge, marginals, child, given, parent)
         gain, confidence = tested.gain, None
         if draws:
             rng, gains = stream(seed, number), []
             for start in range(0, draws, BATCH):
                 report(len(nodes), len(nodes))
                 gains.append(tested.resampled(min(BATCH, draws - start), rng))
-            pairs = _pairs(nodes, search, children)
-            confidence = confidence_of(np.concatenate(gains), gain, pairs)
+            explanations = [(np.concatenate(gains), gain, _pairs(nodes, search, children))]
+            for chain in chains.get(pair, ()):
+                report(len(nodes), len(nodes))
+                explanations.append((chain.resampled(draws, rng), chain.gain, 1))
+            confidence = confidence_of(explanations)
         links.append(
             LearnedLink(
                 parent, child, gain, tested.inflation, confidence, parent in compelled[child]
@@ -144,14 +146,31 @@ class _ScoredLink:
         return self.judge.resampled(self.child, self.given, self.parent, draws, rng)
 
 
-def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
-    """Return the probability of a link from its gain, in nats, and its gains in bootstrap samples.
+def by_pairs(marginals: Marginals, scoring: Scoring, search: Search) -> bool:
+    """Return whether a structure without an order is learned from tables of pairs."""
+    return search.order is None and (
+        search.method == "chow-liu"
+        or (
+            search.method == "auto"
+            and scoring.name == "likelihood"
+            and not marginals.jointly_reported(marginals.domain.names)
+        )
+    )
 
-    The odds of a link are exp(gain) / pairs (Kass and Wasserman 1995). The probabilities from these
-    odds are averaged over the samples, after their gains are shifted so that the mean is the gain
-    of the records (Huggins and Miller 2023).
+
+def confidence_of(explanations: Sequence[tuple[Tensor, float, float]]) -> float:
+    """Return the probability of a link among other explanations of the dependence.
+
+    Each other explanation has the link's gains over it in bootstrap samples, in nats, the gain in
+    the records, and its prior odds to the link. The odds of a link to independence are
+    exp(gain) / pairs (Kass and Wasserman 1995). The probabilities are averaged over the samples,
+    after the gains are shifted so that their mean is the gain of the records (Huggins and Miller
+    2023).
     """
-    return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
+    against = [
+        math.log(prior) - (gains - (gains.mean() - gain)) for gains, gain, prior in explanations
+    ]
+    return float(expit(-logsumexp(against, axis=0)).mean())
 
 
 def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:

@@ -102,11 +102,17 @@ def test_a_report_names_gain_inflation_and_confidence():
 
 def test_the_odds_are_of_one_link_among_all_pairs():
     """By hand: samples that all say 3 nats are worth e^3 to the number of pairs."""
-    found = structure_learning.confidence_of(np.full(10, 4.0), 3.0, 15)
+    found = structure_learning.confidence_of([(np.full(10, 4.0), 3.0, 15)])
     assert found == pytest.approx(math.exp(3) / (math.exp(3) + 15))
     # Half of them at -1, half at 7: their probabilities count, not their mean.
-    mixed = structure_learning.confidence_of(np.array([-1.0, 7.0]), 3.0, 1)
+    mixed = structure_learning.confidence_of([(np.array([-1.0, 7.0]), 3.0, 1)])
     assert mixed == pytest.approx((1 / (1 + math.e) + 1 / (1 + math.exp(-7))) / 2)
+
+
+def test_chains_that_explain_a_pair_as_well_share_its_probability():
+    one, other = (np.full(10, 2.0), 5.0, 15), (np.full(10, 1.0), 0.0, 1)
+    found = structure_learning.confidence_of([one, other, other])
+    assert found == pytest.approx(1 / (1 + 15 * math.exp(-5) + 2))
 
 
 def few_links(seed: int, most: int) -> tuple[BayesNet, float, int]:
