@@ -1,8 +1,7 @@
 """Uploads of many owners to a miner, compared with uploads to a plain server that only stores data.
 
 `make load` runs this module and prints the ratios, at the end as the table of docs/operations.md.
-With `--short` it takes a few seconds. Only ratios of times from one run on one machine are
-meaningful.
+With `--short` it takes a few seconds. Only ratios of times from one run on one machine count.
 """
 
 from __future__ import annotations

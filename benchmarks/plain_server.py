@@ -14,9 +14,7 @@ import uvicorn
 
 
 def store(path: Path, body: bytes) -> None:
-    """Write a file and wait until the file and its name are on disk, as the miner does for
-    a part.
-    """
+    """Write a file and wait until it and its name are on disk, as the miner does for a part."""
     scratch = path.with_suffix(".scratch")
     with scratch.open("wb") as file:
         file.write(body)

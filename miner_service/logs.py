@@ -62,18 +62,14 @@ def _quoted(text: str) -> str:
 
 
 class _OncePerMinute(logging.Filter):
-    """Passes each error of the event loop, such as a lack of file descriptors, once a minute at
-    most.
-    """
+    """Passes each error of the event loop, such as too many open files, at most once a minute."""
 
     def __init__(self) -> None:
         super().__init__()
         self._last: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write a log record; an operating system error is written without its
-        traceback.
-        """
+        """Return whether to write a log record; cut an operating system error's traceback."""
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return True

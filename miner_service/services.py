@@ -85,9 +85,7 @@ class Services:
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of the releases in use. Active owners without a release count as
-        missing.
-        """
+        """Align the releases in use. Active owners without a release count as missing."""
         names = [one.name for one in KINDS.values()]
         in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
         sources = [source_of(row) for row in in_use[kind].values()]

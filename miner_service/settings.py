@@ -102,9 +102,7 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{
 
 @_section
 class ClusterSettings:
-    """A Dask cluster that counts the records of jobs. Without a cluster, each job's process counts
-    them.
-    """
+    """A Dask cluster that counts records for jobs. Without it, each job's process counts them."""
 
     scheduler: str | None = None
     authority: Path | None = None
@@ -121,8 +119,7 @@ class ClusterSettings:
         port = self.scheduler.rpartition(":")[2]
         if not _SCHEDULER.fullmatch(self.scheduler) or int(port) > 65_535:
             raise OptionError(
-                "The address of the scheduler does not have the form tls://host:port or"
-                " tcp://host:port.",
+                "The scheduler's address is not tls://host:port or tcp://host:port.",
                 where="scheduler",
                 remedy="Write it like tls://scheduler.example.org:8786.",
             )
@@ -241,8 +238,7 @@ class Settings:
         protected = self.allow_remote or self.web.certificate is not None
         if not (protected or is_loopback(self.host)):
             raise OptionError(
-                f"The host {self.host} is reachable from other machines, but the service would use"
-                " plain HTTP.",
+                f"Other machines can reach the host {self.host}, by plain HTTP only.",
                 where="host",
                 remedy="Use TLS (--certificate and --private-key), listen on 127.0.0.1 behind a TLS"
                 " proxy, or set --allow-remote if the network is protected by other means.",

@@ -24,9 +24,7 @@ from pramana_core.wire.services import (
 
 
 def report_failure(what: str, error: Exception) -> None:
-    """Print an error's class and where it was raised, but not its text, which may quote a
-    record.
-    """
+    """Print an error's class and where it was raised, not its text, which may quote a record."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     words = f"{what} failed: {type(error).__name__}."
     words += f" It was raised at {Path(place.filename).name}, line {place.lineno}."

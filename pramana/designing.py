@@ -38,8 +38,7 @@ class Design(CoreDesign):
         options: every family, the most accurate first; families that cannot meet the bound or serve
             the purpose are last.
         chosen: the option that was chosen.
-        unserved: a description of the tables that sampled sets cannot estimate; "" if they can
-            estimate all.
+        unserved: the tables that sampled sets cannot estimate, as text; "" if there are none.
 
     Examples:
         >>> import pramana as pm

@@ -117,8 +117,7 @@ class NetworkAnswers:
     def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
         """Write the network in the Bayesian Interchange Format (BIF 0.15), without loss.
 
-        BIF allows only words: other characters in a label are written as `_xHEX_`, which `from_bif`
-        decodes.
+        BIF allows only words: other characters are written as `_xHEX_`, which `from_bif` decodes.
 
         Args:
             path: the file; None returns the text.
@@ -262,8 +261,7 @@ class NetworkAnswers:
         both = [name for name in names if name in known]
         if both:
             raise OptionError(
-                f"The arguments `of` and `given` both name {both[0]!r}; name it in only one of"
-                " them.",
+                f"`of` and `given` both name {both[0]!r}; name it in only one of them.",
                 where="of",
             )
         codes: dict[str, Codes] = {names[0]: np.zeros(1, dtype=np.uint8)}

@@ -147,8 +147,7 @@ def _keyed(channels: object) -> dict[Names, Channel]:
         names = (key,) if isinstance(key, str) else key
         if not (isinstance(names, tuple) and names and all(isinstance(n, str) for n in names)):
             raise PlanError(
-                f"channels must have a variable's name or a tuple of names as keys, not"
-                f" {shown(key)}.",
+                f"Keys of channels must be names of variables or tuples of them, not {shown(key)}.",
                 where="channels",
             )
         found[names] = channel

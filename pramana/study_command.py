@@ -364,8 +364,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
     if file is not None:
         if known.miner is None and own and known.access is None:
             raise OptionError(
-                f"The token does not come from {HERE}, so it may belong to another miner than the"
-                " one in that file.",
+                f"The token does not come from {HERE}, so it may be for another miner.",
                 where="miner",
                 remedy=f"Pass --miner, or --access {HERE} if the token belongs to that miner.",
             )

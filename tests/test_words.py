@@ -9,7 +9,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,9 +38,9 @@ MOST = {
 """The number of words in sentences, and in names that are bound."""
 
 
-def sentences(source: str) -> Iterator[str]:
+def sentences(source: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield docstrings, messages and comments: all texts of more than one word."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield node.value
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -48,9 +48,9 @@ def sentences(source: str) -> Iterator[str]:
             yield token.string
 
 
-def bound(source: str) -> Iterator[str]:
+def bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the names of functions, classes, arguments and variables where they are bound."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -61,8 +61,9 @@ def bound(source: str) -> Iterator[str]:
 
 def counted(source: str) -> tuple[int, int]:
     """Return how often the words stand in a module's sentences, and in its names."""
-    words = sum(len(WORDS.findall(text)) for text in sentences(source))
-    return words, sum(bool(NAMES.search(name)) for name in bound(source))
+    nodes = list(ast.walk(ast.parse(source)))
+    words = sum(len(WORDS.findall(text)) for text in sentences(source, nodes))
+    return words, sum(bool(NAMES.search(name)) for name in bound(nodes))
 
 
 def of_package(name: str) -> tuple[int, int]:

@@ -26,8 +26,7 @@ def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = 
     """Measure groups, show the ratios, and write `bench.json`.
 
     Raises:
-        Unreachable: a peer failed or is not installed; raised after the other comparisons were
-            measured.
+        Unreachable: a peer failed or is not installed; raised after all other comparisons.
     """
     kept = _named(read(out / "bench.json") if only else [])
     failures: list[str] = []

@@ -53,8 +53,7 @@ class Comparison:
         aim: the largest acceptable ratio.
         clock: processor seconds, which other processes on the machine disturb less; or elapsed
             seconds, if processes or disks do the work.
-        rounds: how often each side runs; with several rounds, each side first runs once without
-            measurement.
+        rounds: how often each side runs; if several, each side first runs once unmeasured.
     """
 
     name: str

@@ -2,8 +2,7 @@
 
     python -m benchmarks.coverage [--repetitions 1000] [--only words of a name]
 
-Results of at least 1,000 repetitions replace earlier ones in results.json, from which the page is
-written.
+Results of at least 1,000 repetitions replace earlier ones in results.json, the page's source.
 """
 
 from __future__ import annotations

@@ -223,8 +223,7 @@ CLASS, SIZES = "class", (3, 2, 4)
 def law() -> tuple[Domain, Numbers]:
     """Return a joint distribution of features and of a binary class that no plane predicts well.
 
-    The feature of four categories is numeric, with the squares of 0 to 3; the others become
-    indicators.
+    The feature of four categories is numeric, with the squares of 0 to 3; others are indicators.
     """
     variables = [
         Variable(f"x{k + 1}", tuple("0123"[:size]), (0.0, 1.0, 4.0, 9.0) if size == 4 else None)

@@ -28,8 +28,7 @@ ALLOWED = (0.93, 0.97)
 class Interval:
     """The intervals of one repetition, and the true values.
 
-    All three arrays have the same length in each repetition. Limits are NaN if no interval was
-    printed.
+    All three arrays have the same length in each repetition. Limits that were not printed are NaN.
     """
 
     truth: npt.ArrayLike

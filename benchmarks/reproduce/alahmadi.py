@@ -97,8 +97,7 @@ SIX = (
 
 
 class PreservedRelation(NamedTuple):
-    """Predictions at the true records' values, by a fit to true records and by a fit to masked
-    ones.
+    """Predictions at the true records' values, by fits to true records and to masked ones.
 
     Slope and R^2 come from regressing `masked` on `true`; both are 1 if the relationship is kept.
     """

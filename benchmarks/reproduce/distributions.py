@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from benchmarks.reproduce.mgas import mgas
 from pramana_core.channels import Symmetric
-from pramana_core.discretize import Discretization, mgas
+from pramana_core.discretize import Discretization
 from pramana_core.domain import Variable
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.plan import Block, Plan

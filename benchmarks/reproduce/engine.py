@@ -1,7 +1,6 @@
 """The input and the result of an experiment, and shared functions for curves and claims.
 
-An experiment is a function that takes a `Setting` and is listed in `experiments.toml`. It writes no
-files.
+An experiment is a function of a `Setting`, listed in `experiments.toml`. It writes no files.
 """
 
 from __future__ import annotations

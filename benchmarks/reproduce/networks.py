@@ -53,8 +53,7 @@ def network() -> BayesNet:
 def six_plan(p: float, nodes: Iterable[str] = "ABCDEF", exact: str = "") -> Plan:
     """Return the binary symmetric randomization of some nodes with parameter `p`.
 
-    Nodes in `exact` are not randomized. In the setup without a miner, these are the learning site's
-    own nodes.
+    Nodes in `exact` are not randomized. In the setup without a miner, these are the site's own.
     """
     channel = Symmetric.from_probability(2, p)
     return Plan(

@@ -1,7 +1,6 @@
 """The list of experiments; running them writes pictures, tables, JSON and an index page.
 
-To add an experiment to the list, `experiments.toml`, write a function in a module and name it
-there.
+To add an experiment, write a function in a module and name it in the list, `experiments.toml`.
 """
 
 from __future__ import annotations

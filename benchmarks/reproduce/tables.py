@@ -28,8 +28,7 @@ from pramana_core.wire.parts import code_dtype
 class Grouping:
     """A column and its conversion to categories, by `cuts` for numbers or by `groups` for labels.
 
-    `groups` maps the label of a category to its values; the category with an empty list gets all
-    other values.
+    `groups` maps the label of a category to its values; an empty list gets all others.
     """
 
     column: str

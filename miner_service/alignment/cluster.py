@@ -96,8 +96,7 @@ class WorkerRecords:
         """Return the count of a pass over some pieces; see `count_pieces`."""
         if task.version != installed_version():
             raise Conflict(
-                f"A worker of the cluster has version {installed_version()}, the miner"
-                f" {task.version}.",
+                f"A worker has version {installed_version()}, the miner {task.version}.",
                 where="scheduler",
                 remedy="Install the same version everywhere, and restart the workers.",
             )
@@ -147,9 +146,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return the host on which a worker listens: without TLS this machine, otherwise None for
-    all.
-    """
+    """Return the host on which a worker listens: this machine without TLS, else None for all."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname

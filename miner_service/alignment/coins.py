@@ -70,9 +70,7 @@ class CoinPass:
         return tuple(name for block in self.blocks for name in block.names)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
-        """Return the count of such records. Each set is represented by a sum of marks, one per
-        variable.
-        """
+        """Return the count of such records, with each set as a sum of marks, one per variable."""
         hashes = {name: hashlib.sha256(name.encode()).digest()[:8] for name in self.names}
         marks = [
             np.array([int.from_bytes(hashes[name]) for name in b.names], dtype=np.uint64)

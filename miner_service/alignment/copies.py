@@ -52,8 +52,7 @@ def repeated(
     for start in range(0, len(new.keys), chunk):
         here = slice(start, start + chunk)
         keys = new.keys[here]
-        # For each block: the records that some earlier release has, reports differently, and
-        # reports identically.
+        # By block: the records that an earlier release has, reports differently, reports alike.
         seen = {draw: np.zeros((3, len(keys)), dtype=np.bool_) for draw in found}
         for place, (other, blocks) in enumerate(earlier):
             at, there = locate(keys, other.keys)

@@ -24,8 +24,7 @@ from pramana_core.wire.parts import Values
 T = TypeVar("T")
 
 JOINED_RECORDS = 1 << 17
-"""The maximum number of records per release in a piece if the releases must be joined by pseudonym.
-"""
+"""Maximum number of records per release in a piece if the releases must be joined by pseudonym."""
 
 _KEPT_BYTES = 32 << 20
 """Bytes of memory for the cached rows of pieces."""
@@ -61,9 +60,7 @@ class RecordSet:
     def pieces(
         self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
     ) -> list[Places]:
-        """Split the records into pieces of at most `most` records, given their count in each
-        release.
-        """
+        """Split the records into pieces of at most `most`, given their count in each release."""
         if self.present is None:
             return [
                 ((start, min(start + most, records[0])),) * len(self.releases)

@@ -127,9 +127,7 @@ def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup
 
 
 def _patterns(parts: Sequence[KeyText]) -> npt.NDArray[np.intp]:
-    """Return an integer per record, small enough to count, that identifies the sources with the
-    record.
-    """
+    """Return an integer per record, small enough to count, that identifies the record's sources."""
     words = key_words(np.concatenate(parts).view(f"V{KEY_BYTES}"))
     # A stable sort merges ascending runs. The first halves nearly always decide.
     order = np.argsort(words[:, 0], kind="stable")

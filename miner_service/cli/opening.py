@@ -189,9 +189,7 @@ def noted(
 
 
 def note(services: Services, action: str, study: str | None, outcome: int, part: str = "") -> None:
-    """Write a command into the audit log, with the part of the study that changed, such as
-    /owners/NAME.
-    """
+    """Write a command to the audit log, with the changed part of the study, like /owners/NAME."""
     services.audit.write(
         {
             "token": None,

@@ -38,8 +38,7 @@ def backup_command(
 ) -> None:
     """Copy the whole store, in one consistent state, into a folder, also while the service runs.
 
-    The backup contains the records, the hashes of all tokens and the service's key. Protect it like
-    the store.
+    The backup contains the records, the hashes of all tokens and the service's key: protect it.
     """
     from miner_service.backup import back_up
 

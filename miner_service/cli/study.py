@@ -171,8 +171,7 @@ def remove(
 ) -> None:
     """Remove an owner: its token and invitations end, and its releases are no longer used.
 
-    `study invite` invites the owner again. Once the owner has joined again, its releases are used
-    again.
+    `study invite` invites the owner again. Once it has joined, its releases are used again.
     """
     from miner_service.http.endpoints import studies
 

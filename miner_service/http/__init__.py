@@ -1,5 +1,4 @@
 """The HTTP service: the application, and the process that listens for requests.
 
-`access` decides which requests a caller may make, `endpoints` is the API, and `pages` is the
-dashboard.
+`access` decides which requests a caller may make, `endpoints` is the API, `pages` the dashboard.
 """

@@ -121,9 +121,7 @@ def serve(
 
 
 def allow_files(connections: int) -> int:
-    """Raise the limit on open files as needed for `connections`; return how many connections it
-    allows.
-    """
+    """Raise the limit on open files for `connections`; return how many connections it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * connections + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -3,8 +3,7 @@
 Records that are in the same releases and agree in all public columns form a group, in which each
 record hides. A record's loss is its joint loss by these releases, plus the epsilons of private
 trees, which need no group. The plan of a release, or a study plan, was fixed before any of its
-reports was seen, so its own mechanism counts. Further releases may depend on the results of earlier
-ones.
+reports was seen, so its own mechanism counts. Later releases may depend on earlier results.
 """
 
 from __future__ import annotations

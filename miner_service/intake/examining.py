@@ -68,9 +68,7 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """The findings for a release. `with_` has the ids of the earlier releases that were looked
-    up.
-    """
+    """The findings for a release. `with_` has the ids of the earlier releases looked up."""
 
     with_: frozenset[str]
     found: tuple[RepeatedReports, ...]
@@ -138,8 +136,7 @@ def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | 
         ):
             raise HistoryLost(
                 f"Owner {other.owner} announced release {other.name}, on which this release does"
-                " not build. Its state directory does not know all earlier releases. Nothing was"
-                " stored.",
+                " not build. Its state directory lacks earlier releases. Nothing was stored.",
                 where=other.name,
                 remedy="Publish from the state directory that sent that release, under the same"
                 f" owner's name. The operator can invite {other.owner} again.",

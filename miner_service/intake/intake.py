@@ -1,6 +1,4 @@
-"""Receiving a release: first its manifest, then its parts, then the seal. Every step can be
-repeated safely.
-"""
+"""Receiving a release: its manifest, then its parts, then the seal. Every step can be repeated."""
 
 from __future__ import annotations
 

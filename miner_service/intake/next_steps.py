@@ -23,8 +23,7 @@ from pramana_core.wire.privacy import Study, StudyStep
 def study_now(session: Session, row: StudyRow, now: datetime, *, for_owner: bool) -> Study:
     """Return a study with the owners that have not joined yet, and its next steps.
 
-    An owner sees no steps about jobs, because a successful job shows that the owners have the same
-    people.
+    An owner sees no steps about jobs, because successful jobs show that owners share people.
     """
     joined = active_owners(session, row.name)
     awaited = sorted(awaited_owners(session, row.name, now) - set(joined))

@@ -63,9 +63,7 @@ class ExpectedPart:
 
 @dataclass(frozen=True)
 class ReceivedPart:
-    """A received part: its size in bytes, its SHA-256 and its file, or None if it was only
-    compared.
-    """
+    """A received part: its size in bytes, SHA-256 and file, or None if it was only compared."""
 
     scratch: Path | None
     size: int

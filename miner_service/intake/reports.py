@@ -1,7 +1,6 @@
 """Reports of single records: publishing their plan, counting batches, and releasing the counts.
 
-Only the count of each row of codes is stored. Who reported a row, when, and in which batch is not
-stored.
+Only the count of each row of codes is stored. Who reported a row, when and in which batch is not.
 """
 
 from __future__ import annotations
@@ -94,8 +93,7 @@ def _check_plan(services: Services, body: ReportPlanCreate) -> Plan:
     plan: Plan = checked_content(services.settings.limits, KINDS[RANDOMIZED], body.plan)
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
-            "The plan is an owner's part of a study plan. People who report single records do"
-            " not have its coin.",
+            "The plan is part of a study plan, whose coin single records do not have.",
             where="plan",
             remedy="Publish a plan that samples its blocks independently for each record.",
         )
@@ -176,9 +174,7 @@ def _state(row: ReportPlanRow) -> ReportsState:
 
 
 def close(services: Services, study: str) -> ReportCounts:
-    """Stop accepting reports; repeating this is harmless. Raises NotFound, or Conflict if
-    withdrawn.
-    """
+    """Stop accepting reports, unless stopped already. Raises NotFound, or Conflict if withdrawn."""
     with services.database.write() as session:
         row = find_reports(session, study)
         if row.state == "withdrawn":

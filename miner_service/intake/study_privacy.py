@@ -99,22 +99,19 @@ class AnnouncedReleases:
     def owed(self) -> StudyDisclosure:
         """The loss that the budget must cover, whichever records match.
 
-        If this loss depended on matching records, a rejection would reveal whether another owner
-        has a person.
+        If this loss depended on matching records, a rejection would reveal another owner's people.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
-    def central_epsilon(self, study: StudyRow) -> float:
-        """Return the largest central epsilon of a record at the study's central budget."""
-        people: list[Counted] = [self.counted]
-        if self.disjoint:
-            owned = [({t.owner for t in losses}, (row, losses)) for row, losses in self.counted]
-            owners = set().union(*(names for names, _ in owned)) - {*self.removed}
-            people = [
-                [one for names, one in owned if names & {name, *self.removed}] for name in owners
-            ] or people
-        return max(budgeted_epsilon(study, one) for one in people)
+    def of_people(self, owner: str) -> AnnouncedReleases:
+        """Return what counts for an owner's people, if the owners have different people."""
+        if not self.disjoint:
+            return self
+        names = {owner, *self.removed}
+        left, to_come = (tuple(t for t in e if t.owner in names) for e in (self.left, self.to_come))
+        counted = [(row, e) for row, e in self.counted if any(t.owner in names for t in e)]
+        return replace(self, left=left, to_come=to_come, counted=counted, disjoint=False)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
@@ -218,9 +215,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after a planned release, and why it would be rejected, if
-    so.
-    """
+    """Return a study's sums before and after a planned release, and any reason to reject it."""
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, row, found, shown_to_owner), found.seen_by(shown_to_owner)
@@ -306,11 +301,18 @@ def _require_fits(
     everything = others.with_other(
         disclosures, None if isinstance(source, ReportPlanRow) else source
     )
-    excess = _excess(study, others.owed, everything.owed)
-    if excess is not None:
-        raise excess
-    if study.central_limit is not None:
-        _require_central_epsilon(study, others, everything)
+    _require_no_excess(study, others, everything)
+
+
+def _require_no_excess(
+    study: StudyRow, before: AnnouncedReleases, after: AnnouncedReleases
+) -> None:
+    """Check that no group of people exceeds the budget and loses more. Raises BudgetExceeded."""
+    owners = {t.owner for t in (*after.left, *after.to_come)} if after.disjoint else set[str]()
+    for owner in sorted(owners - {*after.removed}) or [""]:
+        now, then = before.of_people(owner), after.of_people(owner)
+        _require_local_epsilon(study, now.owed, then.owed)
+        _require_central_epsilon(study, now, then)
 
 
 def _require_central(
@@ -344,7 +346,7 @@ def _require_central_epsilon(
         return
     if after.owed.record.determined.epsilon <= study.central_limit * SLACK:
         return
-    now, then = before.central_epsilon(study), after.central_epsilon(study)
+    now, then = (budgeted_epsilon(study, one.counted) for one in (before, after))
     if then > study.max_central_epsilon * SLACK and then > now:
         raise BudgetExceeded(
             f"This release raises the central epsilon of a record in this study from"
@@ -369,8 +371,7 @@ _ALIKE = "Release randomized columns of all records, or agree on a budget for a 
 def _losses(
     owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
-    # The block's digest is part of the id: a different channel is a different draw, whatever the
-    # owner states.
+    # The block's digest is part of the id: whatever the owner states, a new channel draws anew.
     return [
         BlockDisclosure(
             owner,
@@ -384,9 +385,9 @@ def _losses(
     ]
 
 
-def _excess(
+def _require_local_epsilon(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
-) -> BudgetExceeded | None:
+) -> None:
     of_record = study.max_epsilon_record, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
@@ -401,7 +402,7 @@ def _excess(
     ]
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * SLACK and then > now:
-            return BudgetExceeded(
+            raise BudgetExceeded(
                 f"This release raises the disclosure about {what} in this study from epsilon"
                 f" {rounded_up(now.epsilon)} to {rounded_up(then.epsilon)}. The budget is"
                 f" {rounded_down(limit)}; without this release,"
@@ -410,7 +411,6 @@ def _excess(
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
                 " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",
             )
-    return None
 
 
 def _central(
@@ -430,9 +430,7 @@ _SINGLE = CentralMessage(unstated="reports of single records have only a local b
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound for results from these releases, which may not be all of the
-    study's.
-    """
+    """Return the central bound for results from these releases, perhaps not all of the study's."""
     found, used = announced(session, study), {row.id for row in rows}
     if found.single:
         return _SINGLE
@@ -504,7 +502,7 @@ def _message(
         changed=list(found.changed),
         warnings=[
             *facts.warnings,
-            *(_warnings_of_removed(found) if facts.disjoint else []),
+            *(_warnings_of_removed(study, found) if facts.disjoint else []),
             *warnings_of_changes(found.changed),
             *_warnings(disclosure, plan, facts),
             *_warnings_of_central(study, central),
@@ -525,17 +523,14 @@ def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return warnings if a record lost more than at one owner alone, or more than the study plan
-    allows.
-    """
+    """Return warnings if a record lost more than at one owner alone or than the plan allows."""
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
     if plan is not None and record.epsilon > plan.amplification.epsilon * SLACK:
         sentence = (
             f"Releases disclosed epsilon {rounded_up(record.epsilon)} about a record, more than the"
-            f" study plan's {rounded_up(plan.amplification.epsilon)}: some reports were drawn"
-            " again."
+            f" study plan's {rounded_up(plan.amplification.epsilon)}: reports were drawn again."
         )
         return [sentence]
     if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * SLACK:
@@ -566,10 +561,8 @@ def _warnings_of_central(study: StudyRow, central: CentralMessage | None) -> lis
     return [sentence]
 
 
-def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
-    """Return a warning if a removed owner has releases in a study whose owners have different
-    people.
-    """
+def _warnings_of_removed(study: StudyRow, found: AnnouncedReleases) -> list[str]:
+    """Return a warning on releases of removed owners in a study whose owners' people differ."""
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []
@@ -577,6 +570,10 @@ def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
         f"Releases of the removed owners {first_few(gone)} count for the people of all other"
         " owners, because a removed owner may have joined again under another name."
     )
+    try:
+        _require_no_excess(study, replace(found, left=(), to_come=(), counted=()), found)
+    except BudgetExceeded:
+        sentence += " With them, the loss of some people exceeds the study's budget."
     return [sentence]
 
 

@@ -61,15 +61,19 @@ def unbounded_of(row: ReleaseRow) -> Unbounded | None:
 def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
     """Check that a release is bounded or the study has no budget. Raises BudgetExceeded."""
     found = unbounded_of(row)
-    limits = {"a record": study.record_limit, "a column": study.max_epsilon_column}
+    limits = {
+        "a record's epsilon": study.max_epsilon_record,
+        "a column's epsilon": study.max_epsilon_column,
+        "the central epsilon": study.max_central_epsilon,
+    }
     if found is None or all(limit is None for limit in limits.values()):
         return
     words = " and ".join(
-        f"{limit:.4g} for {of}" for of, limit in limits.items() if limit is not None
+        f"{what} to {limit:.4g}" for what, limit in limits.items() if limit is not None
     )
     raise BudgetExceeded(
-        f"{found.message.statement} Such a release does not fit the study's budget of epsilon"
-        f" {words}.",
+        f"{found.message.statement} Such a release does not fit the study's budget, which"
+        f" limits {words}.",
         where="kind",
         remedy="Release records randomized by a plan, or a differentially private tree, or ask the"
         " operator for a study without a budget.",
@@ -77,9 +81,7 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return warnings about releases that the sums exclude. `randomized` are the randomized
-    columns.
-    """
+    """Return warnings about releases that the sums exclude, given the `randomized` columns."""
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
@@ -118,9 +120,7 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return each block's draws by their ids; a changed report counts as a new draw. None if all
-    draws are new.
-    """
+    """Return the ids of each block's draws; changed reports are new draws. None if all are new."""
     if row.draws is None:
         return None
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}

@@ -106,9 +106,7 @@ def rename(services: Services, identifier: str, name: str) -> Job:
 
 
 def _same(known: JobSpec, wanted: JobSpec) -> bool:
-    """Return whether a job has the wanted specification. Options without a value in `wanted` match
-    any.
-    """
+    """Return whether a job has the wanted specification. `wanted` options of None match any."""
     open_options = ("estimator", "order", "records", "groups")
     left = [name for name in open_options if getattr(wanted, name, 0) is None]
     return known == wanted.model_copy(update={name: getattr(known, name, None) for name in left})

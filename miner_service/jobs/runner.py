@@ -45,8 +45,7 @@ def learn_model(
 def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress) -> bool:
     """Run a leased job, and store its model or its error if the lease is still valid.
 
-    Return whether this run ended the job. Raises NotReady and StorageFull, which leave the job
-    unchanged.
+    Return whether this run ended the job. Raises NotReady, StorageFull: the job is unchanged.
     """
     try:
         with services.database.read() as session:

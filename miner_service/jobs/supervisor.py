@@ -64,9 +64,7 @@ class Watch(Generic[KeyT]):
 
 @dataclass
 class Run:
-    """A job in its process, and the `reason` if the supervisor ended it. An error there fails the
-    job.
-    """
+    """A job in its process, and the `reason` if the supervisor ended it. An error fails the job."""
 
     lease: Lease
     process: BaseProcess
@@ -101,9 +99,7 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether the supervisor's last successful turn is more recent than the duration of a
-        lease.
-        """
+        """Whether the supervisor's last successful turn is more recent than a lease is long."""
         return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
     def wake(self) -> None:

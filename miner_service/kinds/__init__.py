@@ -1,5 +1,4 @@
-"""The kinds of jobs and models, with one class per kind. All modules of this package are
-registered.
+"""The kinds of jobs and models, with one class per kind. All modules here are registered.
 
 Learners are in `pramana_core.learn`; `miner_service.jobs` runs the jobs.
 """

@@ -54,9 +54,7 @@ class PreparedJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """A model's content, the count of its records, and which tables were composed from smaller
-    ones.
-    """
+    """A model's content, its count of records, and which tables were composed from smaller ones."""
 
     records: int
     content: Content
@@ -175,9 +173,7 @@ def in_words(model: ModelHead) -> str:
 
 
 def stated(model: ModelHead, form: str, written: str) -> str:
-    """Return a model in some form. Texts and pictures also state its assessment and what it
-    discloses.
-    """
+    """Return a model in some form. Texts and pictures also state its assessment and disclosures."""
     words, worth = in_words(model), model.worth and model.worth.to_worth()
     if form == "svg":
         return captioned(written, f"{worth.verdict} {words}" if worth else words)

@@ -140,9 +140,7 @@ def require_pairs(
 def require_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Check the largest table of a structure search, and its bootstrap samples. Raises
-    LimitExceeded.
-    """
+    """Check a structure search's largest table and bootstrap samples. Raises LimitExceeded."""
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER
     )

@@ -43,9 +43,7 @@ MOST_NODES = 20_000
 """The maximum number of nodes of a tree."""
 
 MOST_COLUMNS = 2_048
-"""The maximum number of columns of a linear classifier, which needs the product of each pair of
-columns.
-"""
+"""Maximum number of columns of a linear classifier, which needs the product of each pair."""
 
 MOST_CLASSES = 256
 """The maximum number of classes of a linear classifier; each class has its own plane."""

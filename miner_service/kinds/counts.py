@@ -47,9 +47,7 @@ NeededBlocks = tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
 
 @dataclass(frozen=True)
 class CountsJob(PreparedJob):
-    """A counts job that can run: its specification, variables and records, and the blocks that it
-    needs.
-    """
+    """A counts job that can run: its specification, variables, records and needed blocks."""
 
     extent: Extent
     planned: tuple[PlannedRelease, ...]
@@ -69,9 +67,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
-        """Return the variables to count, chosen from all reported variables. Raises an error if it
-        cannot.
-        """
+        """Return the variables to count, out of all reported ones, or raise an error."""
 
     @abstractmethod
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:
@@ -130,9 +126,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         return spec.model_copy(update={"estimator": chosen.estimator, "order": chosen.order})
 
     def _affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> SpecT:
-        """Check a job's order, or choose the highest affordable order. Return the resulting
-        specification.
-        """
+        """Check a job's order or choose the highest affordable one; return the specification."""
         if not spec.models:
             spec = spec.model_copy(update={"order": spec.order or LEAST_ORDER})
         elif spec.order is None and self.settles_order:

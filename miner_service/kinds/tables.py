@@ -29,9 +29,7 @@ CELLS_SHOWN = 2_000
 """The maximum number of cells on the page; the CSV has all cells."""
 
 MOST_BYTES = 20 * MEBIBYTE
-"""The maximum number of bytes of a table as JSON, in which each cell names its variables and
-categories.
-"""
+"""Maximum number of bytes of a table as JSON, whose cells name variables and categories."""
 
 _CELL_BYTES, _LABEL_BYTES = 200, 6
 """Bytes of a cell's six numbers, and of the punctuation of each of its labels."""

@@ -48,9 +48,7 @@ def derived_credential(prefix: str, secret: str, key: str) -> Credential:
 
 
 def credential_hash(text: str) -> str:
-    """Return the SHA-256 hash of a credential. The miner stores this hash instead of the
-    credential.
-    """
+    """Return the SHA-256 hash of a credential, which the miner stores instead of the credential."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -219,9 +219,7 @@ READ_ONLY = "read_only"
 
 
 class Database:
-    """A database with the miner's tables. A call that raises NotReady or StorageFull changes
-    nothing.
-    """
+    """A database with the miner's tables. A call raising NotReady or StorageFull has no effect."""
 
     def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
         self._engine = engine
@@ -306,18 +304,14 @@ class Database:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Wait for a name's lock and hold it against all threads (on PostgreSQL, against all
-        processes).
-        """
+        """Wait for a name's lock and hold it against all threads (on PostgreSQL, all processes)."""
         with self._changing:
             lock = self._names.setdefault(name, threading.Lock())
         with lock:
             yield
 
     def erase(self) -> bool:
-        """Erase deleted rows from the database's files as well. Return False if a reader prevents
-        this.
-        """
+        """Erase deleted rows from the database's files, too. Return False if readers prevent it."""
         raise NotImplementedError
 
     def ping(self) -> None:

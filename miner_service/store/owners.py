@@ -125,8 +125,7 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
     reports = _reports_of(session, study, owner)
     if reports is not None and reports.state != "withdrawn":
         raise Conflict(
-            f"{owner} is the name for the single-record reports of study {study}, which are"
-            f" {reports.state}.",
+            f"{owner} names the single-record reports of {study}, which are {reports.state}.",
             where="owner",
             remedy=f"Withdraw the reports (DELETE /v1/studies/{study}/reports).",
         )
@@ -148,9 +147,7 @@ def _end_invitations(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end(row: InvitationRow, now: datetime) -> None:
-    """Make an invitation expire, and erase its secret so that setting back the clock cannot revive
-    it.
-    """
+    """Make an invitation expire, and erase its secret so that no change of the clock revives it."""
     row.expires = min(row.expires, now)
     row.hash = ""
 

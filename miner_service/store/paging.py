@@ -13,8 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from pramana_core.errors import OptionError
 from pramana_core.wire.base import Page
 
-# A cursor counts visible rows only. A row's number as cursor would reveal how many rows are
-# hidden.
+# A cursor counts visible rows only. The number of a row would reveal how many rows are hidden.
 _CURSOR = re.compile(r"[1-9][0-9]{0,17}")
 
 Row = TypeVar("Row")

@@ -106,9 +106,7 @@ class PostgresStore(Database):
 
 
 def parse_address(address: str) -> URL:
-    """Return the address of a PostgreSQL database in the form that its driver expects. Raises
-    OptionError.
-    """
+    """Return a PostgreSQL database's address in its driver's form. Raises OptionError."""
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):

@@ -153,9 +153,7 @@ def note_progress(session: Session, lease: Lease, share: float) -> None:
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:
-    """Queue a job again whose run its supervisor stopped. Its count of interruptions starts again
-    at 0.
-    """
+    """Queue a job again whose run its supervisor stopped, and reset its count of interruptions."""
     add_line(session, row, f"Given back: {why}", now)
     row.broken_off = 0
     queue_again(row)

@@ -30,8 +30,7 @@ class SqliteStore(Database):
     """A SQLite file with the miner's tables; `begin` creates or upgrades them.
 
     Raises SchemaUnsupported, StoreCorrupt.
-    Only one service may use the file. Commands may write rows at the same time, but cannot lock
-    names.
+    Only one service may use the file. Commands may write rows meanwhile, but cannot lock names.
     """
 
     def __init__(self, path: Path, *, begin: bool = True) -> None:

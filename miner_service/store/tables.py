@@ -79,9 +79,7 @@ def delete_rows(session: Session, study: str) -> list[str]:
 
 
 def of_study(table: Table, study: str) -> ColumnElement[bool] | None:
-    """Return the condition that selects a study's rows in a table, or None if the table has no
-    studies.
-    """
+    """Return the condition for a study's rows in a table, or None if the table has no studies."""
     if table.name == StudyRow.__tablename__:
         return table.c.name == study
     if "study" in table.c:

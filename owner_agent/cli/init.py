@@ -123,8 +123,7 @@ def init(
 
     Categories become public with the plan. Therefore confirm or replace each list taken from the
     table: at a terminal one by one, in scripts by options. --yes never accepts a list with
-    categories of fewer than 5 records, because the names of these categories would reveal the
-    records.
+    categories of fewer than 5 records, because their names would reveal the records.
     """
     from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
@@ -197,9 +196,7 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
 def _study_of(
     owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
-    """Return the owner's name, and [miner] from the invitation if there is one. Raises
-    OptionError.
-    """
+    """Return the owner's name, and [miner] from the invitation, if any. Raises OptionError."""
     if invitation is not None:
         from owner_agent.release.joining import read_invitation
 
@@ -308,9 +305,7 @@ def _require_readable(proposed: ProposedSite) -> None:
 def _confirm_list(
     variable: ProposedVariable, number: int, proposed: ProposedSite
 ) -> ProposedVariable | None:
-    """Return a variable with its confirmed or replaced list, or None if the person omits the
-    column.
-    """
+    """Return a variable with its confirmed or replaced list, or None if the person omits it."""
     out = console()
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
@@ -319,8 +314,7 @@ def _confirm_list(
     if variable.rare:
         out.print(
             f"Each of these categories has fewer than 5 records: {first_few(variable.rare, 12)}."
-            " The list would reveal that such records exist. Accept it only if this is public "
-            "knowledge.",
+            " The list would reveal that such records exist. Accept it only if this is public.",
             style="yellow",
             markup=False,
         )
@@ -360,9 +354,7 @@ def _show_reading(proposed: ProposedSite) -> None:
 
 
 def _show(proposed: ProposedSite) -> None:
-    """Print a summary of the site file. It contains no value of the table, because scripts log
-    it.
-    """
+    """Print a summary of the site file without any value of the table, because scripts log it."""
     out = console()
     sensitive = sum(v.sensitive for v in proposed.variables)
     out.print(

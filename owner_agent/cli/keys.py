@@ -28,9 +28,7 @@ def create(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Create the draw key, which never leaves this site. With --linkage, also create the shared
-    secret.
-    """
+    """Create the draw key, which never leaves this site, and with --linkage the shared secret."""
     from owner_agent.state.ledger_file import used_draw_key
 
     store = _store(site)

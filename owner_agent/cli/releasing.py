@@ -118,9 +118,7 @@ class ReleaseCommand:
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 
     def extended(self, extended: ExtendedSite) -> Self:
-        """Write a new section into the site file if a person confirms it; return the command with
-        it.
-        """
+        """Write a new section to the site file if a person agrees; return the command with it."""
         if not write_changes(extended, yes=self.yes, show=not self.json):
             raise typer.Exit
         return replace(self, site=extended.site)
@@ -137,9 +135,7 @@ class ReleaseCommand:
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return the path for the report, or None if no page is written (--json without
-        --publish).
-        """
+        """Return the path for the report, or None if --json without --publish writes no page."""
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.leaves and self.report is None):
@@ -381,8 +377,7 @@ def _release(
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
-                    f"{now.large_exchange} Do the new records belong to people who were never "
-                    "reported before?"
+                    f"{now.large_exchange} Do they belong to people never reported before?"
                 )
             approval.require(load_site(command.path))
             return replace(options, accept_new_people=agreed)
@@ -417,8 +412,7 @@ def new_epoch(
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Recover from a loss without a backup: complete the ledger from the miner, and start new
-    draws.
+    """Recover from a loss without a backup: complete the ledger from the miner, and draw anew.
 
     Each later release then adds its whole epsilon to the earlier loss, permanently.
     """

@@ -58,9 +58,7 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
 
 
 def shared_json(sessions: Sequence[SessionRecord], tables: Sequence[ExactTable]) -> dict[str, Any]:
-    """Return the families with shared parameters and the tables that they reveal, as JSON
-    values.
-    """
+    """Return the families with shared parameters and the tables they reveal, as JSON values."""
     families = [
         {
             "session": one.proposal.session,

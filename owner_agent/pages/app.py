@@ -97,9 +97,7 @@ class Door:
                 await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the answer to the single-use link or to a request without access; otherwise
-        None.
-        """
+        """Return the answer to the single-use link or to a request without access, else None."""
         headers, path = Headers(scope=scope), scope["path"]
         if path in _OPEN:
             return None
@@ -153,8 +151,7 @@ def _require_readable(headers: Headers, method: str) -> None:
 
 def _closed() -> Unauthenticated:
     return Unauthenticated(
-        "These pages open with the link that `owner-agent serve` printed, which works once, in one"
-        " browser.",
+        "These pages open with the link that `owner-agent serve` printed, once, in one browser.",
         remedy="To get another link, stop that command with Ctrl-C and start it again. If this "
         "interrupts a publication, publish again to continue.",
     )

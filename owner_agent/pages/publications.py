@@ -1,6 +1,4 @@
-"""Publications started from the pages. One runs at a time, in a thread, and its state is
-in memory.
-"""
+"""Publications started from the pages: one at a time, in a thread, with its state in memory."""
 
 from __future__ import annotations
 

@@ -131,9 +131,7 @@ def _sealed(site: Site, now: PreparedRecords) -> Entry | None:
 
 
 def _refused(losses: Losses) -> list[tuple[str, str, str]]:
-    """Return the columns for which the custodian must accept the added loss, with losses before and
-    after.
-    """
+    """Return columns whose added loss the custodian must accept, with losses before and after."""
     rows = (row for row in losses.columns if row["refused_without_accepting"])
     return [(row["column"], before(row), after(row)) for row in rows]
 

@@ -21,9 +21,7 @@ PAGES = Pages("owner_agent.pages")
 
 @dataclass(frozen=True)
 class Agent:
-    """The state of the pages: the publications, and the site file, which is read for each
-    request.
-    """
+    """The state of the pages: the publications, and the site file, read for each request."""
 
     site: Path
     publications: Publications

@@ -24,9 +24,7 @@ _LAST_SECONDS = 5
 def serve_pages(
     site: Path, environment: Environment, port: int = 8100, ready_file: Path | None = None
 ) -> None:
-    """Serve the pages of a site file on this machine until SIGTERM or Ctrl-C. Raises ConfigError or
-    OptionError.
-    """
+    """Serve a site file's pages here until SIGTERM or Ctrl-C. Raises ConfigError, OptionError."""
     with _bind(port) as bound:
         url = f"http://{_HOST}:{bound.getsockname()[1]}"
         app = create_app(site, environment, url)

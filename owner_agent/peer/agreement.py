@@ -158,9 +158,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
-    """Check that the site file and certificates are unchanged since the start. Raises
-    ConfigError.
-    """
+    """Check that site file and certificates are unchanged since the start. Raises ConfigError."""
     now = load_site(path)
     if now != site or pinned(now) != known:
         raise ConfigError(

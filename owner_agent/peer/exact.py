@@ -31,9 +31,7 @@ from pramana_core.wire.parts import Pseudonyms
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """This owner's true columns and those received from peers. Their rows are in the order of
-    `keys`.
-    """
+    """This owner's true columns and those received from peers, with rows in the order of `keys`."""
 
     plan: Plan
     keys: Pseudonyms
@@ -78,9 +76,7 @@ def smallest_cell(columns: Sequence[Codes]) -> int:
 
 
 def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
-    """Return a digest of the division of records by a column's values, whatever the categories
-    are.
-    """
+    """Return a digest of how a column's values divide the records, whatever the categories are."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first)).astype("<u4")[inverse]
     running = hashlib.sha256(b"pramana/partition/1\x00")

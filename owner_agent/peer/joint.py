@@ -1,7 +1,6 @@
 """A session from the initiator's side. All owners complete a step before any starts the next step.
 
-Until all owners have agreed on a result, any failure ends the session at every owner with the same
-message.
+Until all owners have agreed on a result, any failure ends the session everywhere, with one message.
 """
 
 from __future__ import annotations
@@ -43,9 +42,7 @@ from pramana_core.wire.services import problem_of
 
 @dataclass(frozen=True)
 class JointOutcome:
-    """The result of a session, its `loss`, and the owners that did not confirm that they wrote
-    it.
-    """
+    """The result of a session, its `loss`, and the owners that did not confirm writing it."""
 
     session: str
     folder: Path
@@ -127,9 +124,7 @@ class _Coordinator:
     def each(
         self, title: str, step: Step[Request, Answer], message: Request | None = None
     ) -> list[Answer]:
-        """Send a step to all owners at once and return all answers. Raises the first
-        owner's error.
-        """
+        """Send a step to all owners at once; return all answers. Raises the first owner's error."""
         session = self.proposal.session
         answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
         left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
@@ -154,9 +149,7 @@ class _Coordinator:
         )
 
     def learned(self) -> list[Signed]:
-        """Wait until every owner has learned its part of the network; return the parts. Raises
-        PramanaError.
-        """
+        """Wait until every owner has learned its part; return the parts. Raises PramanaError."""
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
             for status in statuses:
@@ -180,9 +173,7 @@ class _Coordinator:
         return parts
 
     def commit(self, agreed: Statements) -> tuple[str, ...]:
-        """Ask the other owners to write the result; return the names of those that did
-        not confirm.
-        """
+        """Ask other owners to write the result; return the names of those that did not confirm."""
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
         answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]

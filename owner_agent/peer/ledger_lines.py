@@ -97,9 +97,7 @@ def _record(session: Session, now: datetime, **more: Any) -> None:
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Record a release before its first byte is sent. Releases of the same bytes share one
-    entry.
-    """
+    """Record a release before its first byte is sent. Releases of the same bytes share an entry."""
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
         ledger.put(replace(entry, prepared=now, changed=now))

@@ -135,9 +135,7 @@ class Participant:
             self.leads = before
 
     def within(self, ends: float) -> Self:  # noqa: ARG002
-        """Return this participant itself, because calls to one's own participant need no time
-        limit.
-        """
+        """Return this participant itself: calls to one's own participant need no time limit."""
         return self
 
     def ask(
@@ -223,9 +221,7 @@ class Participant:
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
-        """Return a part of the package for the caller, recording the release first. Raises
-        Forbidden, NotFound.
-        """
+        """Return a part of the package, recording the release first. Raises Forbidden, NotFound."""
         self.sweep()
         mine = self.mine(session, caller)
         with mine.lock:
@@ -343,9 +339,7 @@ class Participant:
 
     @contextmanager
     def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
-        """Show errors in this owner's files in full to its custodian, but shortened to other
-        owners.
-        """
+        """Show errors in this owner's files in full to its custodian, shortened to other owners."""
         kinds = only or (PramanaError,)
         try:
             yield
@@ -363,9 +357,7 @@ class Participant:
 
     @contextmanager
     def _ending(self, mine: Session) -> Iterator[None]:
-        """End the session at any error. For an unforeseen error, other owners see only its
-        class.
-        """
+        """End the session at any error. Of an unforeseen error, other owners see only its class."""
         try:
             yield
         except PramanaError as error:
@@ -400,9 +392,7 @@ class Participant:
         return self.session, made
 
     def _ask_miner(self) -> None:
-        """Check that the ledger lists the miner's releases. Store the reason if the miner does not
-        answer.
-        """
+        """Check that the ledger has the miner's releases. Store why if the miner is unreachable."""
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
         self.miner_unreachable = None if why is None else f"The miner was not queried: {why}"
@@ -462,9 +452,7 @@ class Participant:
         return receive(sender, plan, package, fetch, mine.holding)
 
     def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
-        """Write a result's files under a temporary name, and sign their digest. Raises
-        StateError.
-        """
+        """Write a result's files under a temporary name; sign their digest. Raises StateError."""
         results = self.site.folder / self.site.peer.results
         with self._writing(results):
             mine.staged = stage(results, mine.proposal.session, files)

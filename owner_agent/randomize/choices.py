@@ -107,9 +107,7 @@ class ChoiceSampler:
         return np.ascontiguousarray(made[:-1].T)
 
     def _line(self, true: Sequence[Codes]) -> Codes:
-        """Return all codes in one array, variable by variable, with those of the dummy variable
-        last.
-        """
+        """Return all codes in one array, by variable, with those of the dummy variable last."""
         codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):
             row[:] = column

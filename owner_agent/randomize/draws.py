@@ -72,9 +72,7 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 
 
 def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
-    """Return an epoch of 63 random bits, which differs from all earlier epochs without a list of
-    them.
-    """
+    """Return an epoch of 63 random bits, which differs from earlier ones without listing them."""
     return int.from_bytes(random_bytes(8)) >> 1
 
 
@@ -179,8 +177,7 @@ class _Cipher:
             encryptor = self._idle.pop()
         except IndexError:  # Checking first would let another thread take the last one.
             encryptor = self._cipher.encryptor()
-        # A preallocated buffer: returning 16 bytes per record as a new object costs several times
-        # as much as AES.
+        # A preallocated buffer: a new object of 16 bytes per record costs more than the AES.
         output = np.empty((len(inputs) + 1) * KEY_BYTES, dtype=np.uint8)
         encryptor.update_into(np.ascontiguousarray(inputs).ravel().data, output.data)
         self._idle.append(encryptor)

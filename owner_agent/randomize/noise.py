@@ -36,9 +36,7 @@ class KeyedRandomness:
         return np.ldexp(self._units(math.prod(shape)).astype(np.float64), -_BITS).reshape(shape)
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent standard normal numbers in the given shape, by inversion of 53-bit
-        numbers.
-        """
+        """Return independent standard normal numbers in a shape, by inversion of 53-bit numbers."""
         shape = _shape(size)
         units = self._units(math.prod(shape))
         below = np.ldexp((units >> np.uint64(1)).astype(np.float64) + 0.5, -_BITS)

@@ -37,9 +37,7 @@ class SortedReports:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of plan, pseudonyms and reports. It does not depend on the division into
-        parts.
-        """
+        """SHA-256 of plan, pseudonyms and reports, independent of the division into parts."""
         return records_digest(self.plan, self.keys, self.columns)
 
 
@@ -52,9 +50,7 @@ class Randomized(SortedReports):
 
 
 class Randomizer:
-    """A plan's keyed draws, prepared once for all records. A report depends only on its own
-    record.
-    """
+    """A plan's keyed draws, prepared once for all records. A report depends on its record only."""
 
     def __init__(
         self,
@@ -137,7 +133,5 @@ def randomize(
     columns: Mapping[str, Codes],
     epoch: int = 0,
 ) -> Randomized:
-    """Randomize the true codes of each variable; rows are in the order of `keys`. Raises
-    DuplicateRecordId.
-    """
+    """Randomize each variable's true codes, in the order of `keys`. Raises DuplicateRecordId."""
     return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)

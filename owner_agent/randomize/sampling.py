@@ -71,9 +71,7 @@ def unit_sampler(channel: UnitTransition) -> UnitSampler:
 
 
 def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes:
-    """Return, for each record, the count of boundaries in its row of P that are at most its
-    draw.
-    """
+    """Return, for each record, how many boundaries in its row of P are at most its draw."""
     draws = words.word(0)
     reported = np.zeros(len(codes), dtype=code_dtype(boundaries.shape[1]))
     for column in boundaries.T[:-1]:
@@ -180,9 +178,7 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 
 @singledispatch
 def sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:  # noqa: ARG001 - the samplers'
-    """Return a function, prepared once for all records, that draws a channel's reports. Raises
-    ChannelError.
-    """
+    """Prepare a function that draws a channel's reports for all records. Raises ChannelError."""
     raise ChannelError(
         f"Channels of the family {type(channel).__name__} cannot be drawn.",
         remedy="Choose one of the kinds of channels in the owner's guide.",
@@ -253,8 +249,7 @@ def _(channel: OneHot, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
-    """Insert every item according to a separate word, and keep a uniform subset of the record's
-    items.
+    """Insert every item according to a separate word, then keep a uniform subset of the items.
 
     An item is reported if it is kept or inserted, so drawing both for every item is equivalent to
     inserting only items not kept. The subset is selected item by item. With `left` of the last `m`
@@ -346,9 +341,7 @@ def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
 
 
 def _items(words: UniformWords, sizes: Sequence[int], units: int) -> list[Codes]:
-    """Return random sets of items for each variable, with probability units / 2^32 for each
-    item.
-    """
+    """Return random sets of items for each variable, with probability units / 2^32 per item."""
     sets: list[Codes] = []
     index = 0
     for size in sizes:

@@ -1,6 +1,4 @@
-"""Uniform 32-bit words, as many for each record as needed, and exactly uniform integers from
-them.
-"""
+"""Uniform 32-bit words, as many per record as needed, and exactly uniform integers from them."""
 
 from __future__ import annotations
 

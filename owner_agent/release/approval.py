@@ -14,9 +14,7 @@ from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 @dataclass(frozen=True)
 class Approval:
-    """The approval of a release, by the SHA-256 of site file, table, categories, plan and
-    history.
-    """
+    """The approval of a release, by SHA-256 of site file, table, categories, plan and history."""
 
     digest: str
 

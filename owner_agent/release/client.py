@@ -181,9 +181,7 @@ class Calls:
 
 
 def _why(error: BaseException) -> str:
-    """Return why a request failed: OpenSSL's reason for rejecting a certificate, or the error's
-    class.
-    """
+    """Return why a request failed: OpenSSL's reason to reject a certificate, or the error class."""
     cause: BaseException | None = error
     while cause is not None and not hasattr(cause, "verify_message"):
         cause = cause.__cause__ or cause.__context__
@@ -191,9 +189,7 @@ def _why(error: BaseException) -> str:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return the wait in seconds that an answer requests, up to a limit, or None if it requests
-    none.
-    """
+    """Return the wait in seconds that an answer requests, up to a limit, or None."""
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)
@@ -242,9 +238,7 @@ class Miner(Calls):
         return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
-        """Announce a release, unless this was done before. Return the miner's copy of the
-        announcement.
-        """
+        """Announce a release, unless done before. Return the miner's copy of the announcement."""
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
@@ -269,9 +263,7 @@ class Miner(Calls):
             params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
-        """Return a study's privacy loss before and after a release that is planned, not
-        announced.
-        """
+        """Return a study's privacy loss before and after a planned, unannounced release."""
         return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 
     def study_plan(self, study: str) -> StudyPlan | None:

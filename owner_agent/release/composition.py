@@ -86,9 +86,7 @@ class Unbounded:
 
     @classmethod
     def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
-        """Return the unbounded columns of `draws`. The draws in `beside` only show equal
-        columns.
-        """
+        """Return the unbounded columns of `draws`. Draws in `beside` only show equal columns."""
         counted = list(draws)
         secret = secret_of_column([*counted, *beside])
 
@@ -108,9 +106,7 @@ class Unbounded:
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return the released columns that have the same values as other columns, each with the
-    others.
-    """
+    """Return the released columns with the same values as other columns, each with the others."""
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:

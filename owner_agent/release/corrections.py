@@ -87,9 +87,7 @@ class ReleaseHistory:
 
 @dataclass(frozen=True)
 class Correction:
-    """A block's records that were `reported` before, and those with a changed value
-    (`differing`).
-    """
+    """A block's records `reported` before, and those with a changed value (`differing`)."""
 
     block: str
     reported: int
@@ -135,8 +133,7 @@ class Exchange:
         if self.is_large:
             raise RecordsExchanged(
                 f"{self} If the new records are the same people under other record ids, these"
-                " people would be randomized a second time, and the ledger would not count this "
-                "loss.",
+                " people would be randomized a second time, which the ledger would not count.",
                 where="record_id",
                 remedy="Restore the record ids of people who were reported before. If the new"
                 f" records are people who were never reported, confirm with {option}.",
@@ -154,9 +151,7 @@ class CorrectedRelease:
 
     @property
     def kept(self) -> int:
-        """The count of records that keep an outdated report, in the block with the most such
-        records.
-        """
+        """The count of records that keep an outdated report, in the block with most of them."""
         return max((c.differing for c in self.corrections), default=0)
 
     @property
@@ -170,9 +165,7 @@ class CorrectedRelease:
         }
 
     def require_chosen(self, choice: str | None) -> None:
-        """Check that the custodian chose how to report corrected records. Raises
-        RecordsCorrected.
-        """
+        """Check that the custodian chose how to report corrections. Raises RecordsCorrected."""
         changed = [c for c in self.corrections if c.differing]
         if choice is not None or not changed:
             return

@@ -73,9 +73,7 @@ class Delivery:
         require_known(found, self.ledger.entries(), self.miner.url)
 
     def require_agreed(self, adopted: AdoptedPlan | None) -> None:
-        """Check the plan and the linkage secret before announcing the release. Raises
-        StudyPlanNotFollowed, LinkageDiffers.
-        """
+        """Check plan and linkage before announcing. Raises StudyPlanNotFollowed, LinkageDiffers."""
         if self.entry.state == "prepared":
             require_agreed(adopted, self.miner, self.entry.study)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
@@ -172,9 +170,7 @@ def withdrawn(entry: Entry, where: str) -> Conflict:
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
-    """Check the plan and the linkage secret with a site's miner. Raises StudyPlanNotFollowed,
-    LinkageDiffers.
-    """
+    """Check plan and linkage secret with the miner. Raises StudyPlanNotFollowed, LinkageDiffers."""
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, environment) as miner:
         require_agreed(adopted, miner, site.miner.study)

@@ -1,7 +1,6 @@
 """Checks before a release that the ledger lists all earlier releases.
 
-If the outbox, the memory of reports or the miner has a release that the ledger lacks, the ledger is
-outdated.
+The ledger is outdated if it lacks a release of the outbox, the memory of reports or the miner.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ _NAMED = 10
 
 
 def known_entries(state: Path) -> tuple[Entry, ...]:
-    """Return the ledger's entries, oldest first, after checking that none is missing. Raises
-    HistoryLost, KeyFileError, StoreCorrupt.
-    """
+    """Return all ledger entries, oldest first. Raises HistoryLost, KeyFileError, StoreCorrupt."""
     entries = Ledger(state).entries()
     if unlisted := unknown_in_outbox(state, entries):
         raise HistoryLost(
@@ -76,9 +73,7 @@ def _require_reported(study: str, reported: frozenset[str], entries: Sequence[En
 
 
 def unknown_to(entries: Iterable[Entry], releases: Iterable[Release]) -> tuple[Release, ...]:
-    """Return those `releases` at a miner that are not listed as sent in the ledger's `entries`, by
-    digest.
-    """
+    """Return a miner's `releases` that the ledger's `entries` do not list as sent, by digest."""
     left = {entry.digest for entry in entries if entry.left}
     return tuple(release for release in releases if release.digest not in left)
 
@@ -99,9 +94,7 @@ def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: 
 
 
 def brief_miner(site: Site, environment: Environment) -> Miner:
-    """Return a client of the site's miner that tries once, with a short timeout. Raises
-    Unauthenticated.
-    """
+    """Return a client of the miner with one try and a short timeout. Raises Unauthenticated."""
     token = TokenStore(site.state).load(site.miner.study)
     briefly = environment.patience.brief
     return Miner.of(site, token, replace(environment, attempts=1), briefly)

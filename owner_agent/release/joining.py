@@ -16,9 +16,7 @@ from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIss
 
 
 def read_invitation(path: Path) -> InvitationFile:
-    """Return the invitation in a file. Raises OptionError, which quotes neither name nor
-    content.
-    """
+    """Return the invitation in a file. Raises OptionError, quoting neither name nor content."""
     try:
         return InvitationFile.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

@@ -77,16 +77,12 @@ class Draw:
 
     @property
     def unbounded(self) -> bool:
-        """Whether the loss has no known bound, because the column was released masked or
-        in a tree.
-        """
+        """Whether the loss has no known bound: the column was released masked or in a tree."""
         return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
 
     @property
     def identity(self) -> tuple[str, str]:
-        """A key that is equal for two draws if and only if every record has the same draw in
-        both.
-        """
+        """A key that is equal for two draws if and only if every record has equal draws in both."""
         return self.draw_id, self.population
 
 

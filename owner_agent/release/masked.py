@@ -63,9 +63,7 @@ def listed(names: Collection[str]) -> str:
 
 
 def protection(method: Method, unchanged: Sequence[str]) -> tuple[str, ...]:
-    """Return sentences on what a masking method protects, given the columns that are sent
-    unchanged.
-    """
+    """Return sentences on what a masking method protects, given the columns sent unchanged."""
     known = listed(unchanged) if unchanged else "nothing"
     sentences = [NO_BOUND, method.protects]
     if method.independent:
@@ -203,9 +201,7 @@ class MaskPlan:
         return made
 
     def randomness(self, use: int) -> Any:
-        """Return random numbers for a `use`: 1 for the noise, 0 for measures that are never
-        sent.
-        """
+        """Return random numbers for a `use`: 1 for noise, 0 for measures that are not sent."""
         return masking_randomness(self.secrets, self.study, self.identity, use)
 
     @property
@@ -258,9 +254,7 @@ def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedMask(PreparedRelease):
-    """A masked table ready for release: `chosen` has the table and method, `masked` the masked
-    values.
-    """
+    """A masked table ready for release: `chosen` is table and method; `masked` has the values."""
 
     kind = MASKED
     section = "mask"
@@ -270,12 +264,7 @@ class PreparedMask(PreparedRelease):
 
     @classmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
         """Mask a site's table as the site file specifies."""
         entries, store = known_entries(site.state), KeyStore(site.state)

@@ -66,9 +66,7 @@ class MemoryRange:
     def with_reports(
         self, keys: Pseudonyms, reports: Mapping[str, Codes], schema: pa.Schema
     ) -> pa.Table:
-        """Return this range's table with N new reports added, sorted by pseudonym. Raises
-        Conflict.
-        """
+        """Return this range's table with N new reports, sorted by pseudonym. Raises Conflict."""
         earlier = self.keys
         _, there = locate(keys, earlier)
         joined = np.concatenate([earlier, keys[~there]])
@@ -138,9 +136,7 @@ class Memory:
             yield current.combine_chunks()
 
     def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
-        """Yield each range with reports, and the slice of N ascending pseudonyms that is within
-        it.
-        """
+        """Yield each range with reports, and the slice of N ascending pseudonyms within it."""
         nothing = pa.schema(self._fields).empty_table()
         ranges, start = self.ranges(), 0
         current = next(ranges, None)
@@ -166,9 +162,7 @@ class Memory:
         reports: Mapping[str, Mapping[str, Column]],
         release: str,
     ) -> None:
-        """Write the stored reports and N new ones, by draw and variable, to a file. Raises
-        Conflict.
-        """
+        """Write the stored and N new reports, by draw and variable, to a file. Raises Conflict."""
         new = {_column(d, n): c for d, columns in reports.items() for n, c in columns.items()}
         known = {one.name for one in self._fields}
         fields = [pa.field(n, pa.from_numpy_dtype(c.dtype)) for n, c in new.items()]

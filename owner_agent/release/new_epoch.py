@@ -33,11 +33,9 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """A new epoch: the missing releases that now count (`counted`), and the columns' total
-    `losses`.
+    """A new epoch: the missing releases now `counted`, and the columns' total `losses`.
 
-    `uncounted` lists folders of the outbox with an unknown loss. `asked` is true if the miner
-    replied.
+    `uncounted` lists outbox folders with an unknown loss. `asked` is true if the miner replied.
     """
 
     counted: tuple[Entry, ...]

@@ -84,8 +84,7 @@ class Outgoing:
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release into the outbox, in parts of at most `per_part` records, unless it is there.
 
-    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt. After an error, nothing is
-    stored.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt, after which nothing is stored.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)

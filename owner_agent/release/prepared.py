@@ -52,12 +52,7 @@ class PreparedRelease(ABC):
     @classmethod
     @abstractmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
         """Prepare a site's release. Raises InputError, KeyFileError, StoreCorrupt, HistoryLost."""
 
@@ -89,9 +84,7 @@ class PreparedRelease(ABC):
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
     ) -> Entry:
-        """Return a ledger entry in the state "prepared". `to` is the miner or the file, and the
-        study.
-        """
+        """Return a "prepared" ledger entry. `to` is the miner or the file, and the study."""
         return Entry(
             miner=to[0],
             study=to[1],

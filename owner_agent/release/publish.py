@@ -70,8 +70,7 @@ Made = TypeVar("Made", bound=PreparedRelease)
 class DrawnTable:
     """A table's reports sorted by pseudonym.
 
-    `one_secret` maps a column to the other columns that determine its values, or that it
-    determines.
+    `one_secret` maps a column to the other columns that determine its values, or vice versa.
     """
 
     reports: SortedReports
@@ -156,16 +155,9 @@ class PreparedRecords(PreparedRelease):
 
     @classmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
-        """Randomize a site's table. Records reported before keep their reports. Raises
-        HistoryLost.
-        """
+        """Randomize a site's table, keeping earlier reports of records. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -206,9 +198,7 @@ class PreparedRecords(PreparedRelease):
         )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check also that the custodian chose how to report corrections. Raises
-        RecordsCorrected.
-        """
+        """Check also the choice of how to report corrections. Raises RecordsCorrected."""
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
 
@@ -401,8 +391,7 @@ def release_to_file(
 
 def _other_content(entry: Entry) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The ledger lists release {entry.name} with content that differs from the release shown "
-        "now.",
+        f"The ledger lists release {entry.name} with other content than shown now.",
         where=entry.name,
         remedy="Publish it with the version of the agent that prepared it.",
     )

@@ -1,7 +1,6 @@
 """One person's record, reported once and permanently under a study's published plan.
 
-The keys of the draw are discarded. The report is stored before anybody receives it, and is never
-drawn again.
+The draw's keys are discarded. The report is stored before it is sent, and never drawn again.
 """
 
 from __future__ import annotations

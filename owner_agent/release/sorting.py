@@ -1,7 +1,6 @@
 """External sorting of reports by pseudonym: sorted runs are written to disk, then merged.
 
-The runs contain only pseudonyms and reports. They are in unnamed private files that vanish with the
-process.
+The runs contain only pseudonyms and reports, in unnamed private files that end with the process.
 """
 
 from __future__ import annotations
@@ -52,9 +51,7 @@ class ScratchReports:
 
 
 class SortedRuns:
-    """Runs of reports, each sorted by pseudonym. For an invalid table, the runs have only
-    pseudonyms.
-    """
+    """Runs of reports, each sorted by pseudonym; only pseudonyms if the table is invalid."""
 
     def __init__(self, folder: Path, plan: Plan):
         """Start without any run. Runs that are added will be stored in `folder`."""
@@ -81,9 +78,7 @@ class SortedRuns:
         self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Merge the runs, with about `rows` rows in memory. Raises DuplicateRecordId,
-        StorageFull.
-        """
+        """Merge the runs, about `rows` rows in memory. Raises DuplicateRecordId, StorageFull."""
         whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])

@@ -200,12 +200,7 @@ class PreparedTree(PreparedRelease):
 
     @classmethod
     def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
+        cls, site: Site, watch: StagedProgress, options: PublishOptions, environment: Environment, /
     ) -> Self:
         """Learn the tree that a site would share. Raises RequirementUnmet."""
         entries, store = known_entries(site.state), KeyStore(site.state)

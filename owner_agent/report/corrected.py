@@ -24,9 +24,7 @@ class Corrected:
 
     @classmethod
     def of(cls, now: PreparedRecords, choice: CorrectionChoice | None) -> Self | None:
-        """Compare the records to send with those sent before. Return None if none were sent
-        before.
-        """
+        """Compare the records to send with those sent before. Return None if none were sent."""
         left = [entry for entry in now.entries if entry.left]
         if not any(entry.study == now.past.study and entry.draws for entry in left):
             return None

@@ -30,9 +30,7 @@ def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) ->
 
 
 def place(state: Path, wanted: Path | None, name: str) -> Path:
-    """Return the path for a report's page: the given .html file, or one in the state directory.
-    Raises OptionError.
-    """
+    """Return a report's path: the given .html, or in the state directory. Raises OptionError."""
     if wanted is None:
         private_directory(state)
         return private_directory(state / FOLDER) / name

@@ -14,9 +14,7 @@ from pramana_core.report.report import Column, Row, Section, Table
 
 
 def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
-    """Return a column's loss as text: its epsilon or, without a bound, the forms of its
-    releases.
-    """
+    """Return a column's loss as text: its epsilon or, without a bound, its forms of release."""
     return f"no bound ({', '.join(forms)})" if forms else bound(epsilon)
 
 
@@ -73,9 +71,7 @@ def _added(row: Row) -> str:
 
 
 def losses_by(now: PreparedRelease) -> Losses | None:
-    """Return the losses with a release; None if there are neither earlier releases nor equal
-    columns.
-    """
+    """Return losses with a release; None if neither earlier releases nor equal columns exist."""
     left = [entry for entry in now.entries if entry.left]
     shown = left or any(draw.same_as for draw in now.draws)
     return compare(now.draws, left) if shown else None

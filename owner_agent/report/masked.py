@@ -139,9 +139,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
 
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
-    """Yield cautions that no measure expresses, on losses, omitted records, and nearly true
-    values.
-    """
+    """Yield cautions that no measure expresses: losses, omitted records, nearly true values."""
     yield from now.masked.warnings
     advice = now.chosen.recommendation
     if advice is not None:
@@ -217,9 +215,7 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, but at least
-    `FIRST`.
-    """
+    """Return the most disclosed records: all exposed, at least `FIRST`, at most `MOST_NAMED`."""
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []

@@ -62,9 +62,7 @@ def together(plan: PlannedSite) -> Amplification:
 def variable_row(
     plan: PlannedSite, block: Block, name: str, records: int, limits: Measures
 ) -> Measures:
-    """Return a variable's disclosure and accuracy as a row. `limits` are the bounds of its
-    block.
-    """
+    """Return a variable's disclosure and accuracy as a row. `limits` are its block's bounds."""
     reasons: dict[str, str] = {}
     channel: Transition | None = block.channel
     if len(block.names) > 1:
@@ -142,7 +140,6 @@ def _variable_se(block: Block, name: str, records: int) -> float:
         true, reported = (alone or block.channel).shape
         if true * reported > DECODED_ENTRIES:
             raise LimitExceeded(
-                f"The block has {reported:,} different reports, too many to compute the accuracy "
-                "of an estimate."
+                f"The block has {reported:,} different reports, too many to compute the accuracy."
             )
     return largest_proportion_se(block, name, records)

@@ -106,8 +106,7 @@ def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
     note = (
         "The bound holds whatever the dependence between variables, and against an attacker who"
         " knows which variables a record reports, provided that all owners follow the plan. The"
-        " miner, or every owner in a session of peers, rejects releases that do not follow the"
-        " plan."
+        " miner, or every owner in a session of peers, rejects other releases."
     )
     return [Section("The plan of the whole study", list(study_sentences(adopted)), notes=[note])]
 
@@ -155,8 +154,7 @@ def _summary(
     lead = (
         "Computed from the plan and the number of records, for an attacker to whom all categories"
         f" are equally likely. {besides} The plan also protects the shares of categories in a "
-        "sensitive column, so the page uses no shares from the table. You may show this page to "
-        "others."
+        "sensitive column, so the page uses no shares from the table. You may share this page."
     )
     sentences = [Sentence(lead, "note", brief=False)]
     sentences += [Sentence(words, "warning") for words in numbers["warnings"]]
@@ -372,9 +370,7 @@ def central_of(site: Site, now: PreparedRecords, delta: float = DELTA) -> Centra
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Check in advance what the miner will check. Raises BudgetExceeded, StudyPlanNotFollowed,
-    LinkageDiffers.
-    """
+    """Raise in advance the miner's errors BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers."""
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
         raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)

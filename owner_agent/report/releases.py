@@ -54,9 +54,7 @@ class LedgerSummary:
         return cls(tuple(map(release_row, entries)), tuple(columns), tuple(notes))
 
     def sections(self) -> list[Section]:
-        """Return the two sections of a report on the ledger: the releases, and the columns'
-        losses.
-        """
+        """Return a ledger report's two sections: the releases, and the columns' losses."""
         releases = (
             Column("prepared (UTC)", lambda row: row["prepared"][:16].replace("T", " "), False),
             Column("study", lambda row: row["study"] or row["miner"], number=False),
@@ -115,9 +113,7 @@ def release_row(entry: Entry) -> Row:
 
 
 def how(release: Row) -> str:
-    """Return how a release protects the records: its plan, its masking method, or its kind of
-    tree.
-    """
+    """Return how a release protects records: its plan, masking method, or kind of tree."""
     if release["method"] is None:
         return str(release["plan_digest"][:12])
     tree = release["kind"] == SHARED_TREE

@@ -56,9 +56,7 @@ class StudyForecast:
 
     @property
     def fact(self) -> Fact:
-        """The belief to which all reports can raise a 5 % belief if each column determines the
-        others.
-        """
+        """The belief to which all reports can raise one of 5 % if columns determine each other."""
         ends = (self.forecast.before.record, self.forecast.after.record)
         before, after = (_extremes(one)[1] for one in ends)
         caption = f"upper limit to which it can grow by all reports of the study ({self.owners})"
@@ -112,17 +110,17 @@ class StudyForecast:
         fits = self.forecast.refused is None
         later = f", and {rounded_down(after)} after this release" if fits else ""
         if now.max_epsilon_record is not None:
-            limit = rounded_down(now.max_epsilon_record)
-            yield (
-                f"The study's budget for a record is epsilon {limit}: {rounded_down(left)} of it"
-                f" remains{later}."
-            )
+            limit, rest = rounded_down(now.max_epsilon_record), ""
+            if now.max_central_epsilon is None:
+                rest = f": {rounded_down(left)} of it remains{later}"
+            yield f"The study's budget for a record is epsilon {limit}{rest}."
         if now.max_central_epsilon is not None:
+            limits = "the limit" if now.max_epsilon_record is None else "both limits"
             yield (
                 f"The study limits the central epsilon to {rounded_down(now.max_central_epsilon)},"
                 f" at delta {now.central_delta:g} among at least {now.central_records or 0:,}"
                 f" records. Every plan of epsilon {rounded_down(left)} fits{later}, and any plan"
-                " that keeps the limit together with all others."
+                f" that keeps {limits} together with all others."
             )
         if now.max_epsilon_column is not None:
             limit = rounded_down(now.max_epsilon_column)

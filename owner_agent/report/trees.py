@@ -118,8 +118,7 @@ def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
         ),
         Fact(
             percent(after["accuracy_on_own_records"]),
-            f"{right}. The tree was learned from these records, so it will be less accurate on "
-            "new records",
+            f"{right}. The tree was learned from these records, so it is less accurate on new ones",
         ),
     ]
     sentences = [
@@ -165,8 +164,7 @@ def _beyond_ranges(now: PreparedTree) -> Iterator[str]:
         if attribute.name not in declared:
             yield (
                 f"The range of {attribute.name}, {low:g} to {high:g}, is released. It comes from "
-                "the table and is rounded outward. To reveal no range of the table, declare low "
-                "and high."
+                "the table and is rounded outward. To avoid this, declare low and high."
             )
         elif beyond:
             yield (

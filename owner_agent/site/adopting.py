@@ -27,9 +27,7 @@ _NAMED = 12
 
 @dataclass(frozen=True)
 class AdoptedPlan:
-    """A study's plan, and the owner that follows it. Raises ConfigError if the plan lacks this
-    owner.
-    """
+    """A study's plan and the owner following it. Raises ConfigError if the plan omits the owner."""
 
     plan: StudyPlan
     owner: str

@@ -1,6 +1,4 @@
-"""The channels in a site file, and their transition matrices. An invalid channel raises
-ChannelError.
-"""
+"""The channels in a site file, and their transition matrices. Invalid ones raise ChannelError."""
 
 from __future__ import annotations
 
@@ -184,9 +182,7 @@ class GroupedSpec(Replacing):
 
 
 class SubsetSpec(Amplified):
-    """Report a subset of the categories, with a raised probability of the true one (Ye and
-    Barg).
-    """
+    """Report a subset of the categories, with a raised chance of the true one (Ye and Barg)."""
 
     kind: Literal["subset"]
 
@@ -355,9 +351,7 @@ AnyChannel = Annotated[
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of each combination of categories, which is named `a*b`. Raises
-    ChannelError.
-    """
+    """Return the code of each combination of categories, named `a*b`. Raises ChannelError."""
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
     codes = {label: code for code, label in enumerate(written)}

@@ -3,5 +3,4 @@
 from typing import Literal
 
 CorrectionChoice = Literal["keep"]
-""""keep" repeats the first reports of corrected records; `new-epoch` randomizes all records again.
-"""
+""""keep" repeats first reports of corrected records; `new-epoch` randomizes all records again."""

@@ -1,6 +1,4 @@
-"""Building the plan of a site file. Only this module builds one, so it protects every sensitive
-variable.
-"""
+"""The only module that builds a site file's plan, so it protects every sensitive variable."""
 
 from __future__ import annotations
 
@@ -74,8 +72,7 @@ def planned(site: Site) -> PlannedSite:
             " file names no study plan.",
             where=waiting[0],
             remedy="If the study has a plan, `owner-agent join` fetches it; otherwise `owner-agent"
-            " design` proposes channels. You can already check the table with `owner-agent "
-            "check`.",
+            " design` proposes channels. `owner-agent check` already checks the table.",
         )
     for section in site.file.variables:
         try:

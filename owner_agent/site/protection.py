@@ -50,8 +50,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
         if revealed := _revealed(block, name):
             raise UnprotectedVariable(
                 f"Variable {name!r} is sensitive but its reports reveal it: records with "
-                f"{first_few(map(repr, revealed))} always get reports that no other records can "
-                "get.",
+                f"{first_few(map(repr, revealed))} always get reports that no others can get.",
                 where=name,
                 remedy="Choose a channel in which several categories share their reports. Merge a"
                 " group of one category into another group. Or set sensitive = false.",
@@ -84,9 +83,7 @@ def _revealed(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return, for each true cell, the probability, in units of 2^-32, that a report proves the
-    value.
-    """
+    """Return each true cell's probability, in units of 2^-32, that a report proves the value."""
     # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
     # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel
@@ -103,9 +100,7 @@ def _values(block: Block, name: str) -> Codes:
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return, for each true cell, the probability, in units of 2^-32, that a report proves
-    `values`.
-    """
+    """Return each true cell's probability, in units of 2^-32, that a report proves `values`."""
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
@@ -136,8 +131,7 @@ def _(channel: Symmetric, values: Codes) -> Units:
     if len(counts) == 1 or channel.deterministic:
         proven[:] = RESOLUTION
     elif channel.keep_units == 0 and len(counts) == 2:
-        # A true code is never reported as itself: a report that is alone with its value proves the
-        # other value.
+        # A true code is never reported as itself, so a lone code proves the other value.
         for lone in np.flatnonzero(counts == 1):
             proven[kind != lone] += channel.off_units
     return proven

@@ -43,9 +43,7 @@ class ColumnSection(Section):
 
 
 class MinerSection(Section):
-    """`[miner]`: the destination of releases. Without `allow_insecure`, http is allowed only for a
-    miner on this machine.
-    """
+    """`[miner]`: where releases go, by http only on this machine or with `allow_insecure`."""
 
     url: str
     study: Name

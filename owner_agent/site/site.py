@@ -111,8 +111,7 @@ class SiteFile(Section):
     `corrections` selects how to report records whose values changed after their first report: by
     their first reports, or by new draws of all records. Without this choice, a release with such
     records is an error. With `study_plan`, the owner's part of that plan replaces `blocks`. `mask`
-    describes masked columns, and `share_model` a tree. A file needs variables or one of these two
-    sections.
+    describes masked columns, and `share_model` a tree. A file needs variables or one of these two.
     """
 
     owner: Name
@@ -144,19 +143,13 @@ class SiteFile(Section):
             confidential = () if mask is None else mask.confidential
             mistakes += sharing_mistakes(share, self.record_id, read, confidential)
         if not self.variables and mask is None and share is None:
-            mistakes.append(
-                "the file has neither variables nor [mask] nor [share_model], so nothing can be "
-                "released"
-            )
+            mistakes.append("without variables, [mask] or [share_model], nothing can be released")
         if self.record_id in (*self.decimal_commas, *self.dates_as_years):
             mistakes.append(
                 f"decimal_commas and dates_as_years must not name the record id {self.record_id!r}"
             )
         if is_database(self.table) != (self.query is not None):
-            mistakes.append(
-                "query (a table's name or a SELECT) is required for a database and not allowed "
-                "for a file"
-            )
+            mistakes.append("query (a table's name or a SELECT) is for databases, which require it")
         if is_database(self.table):
             if has_password(self.table):
                 mistakes.append(
@@ -231,9 +224,7 @@ class Site(BaseModel):
 
     @property
     def peer(self) -> PeerSection:
-        """The study and owners for learning without a miner. Raises ConfigError without the
-        section.
-        """
+        """The study and owners for learning without a miner. Raises ConfigError if absent."""
         return _required(self.file.peer, "peer", "with the study and the known peers")
 
 

@@ -1,6 +1,4 @@
-"""The location of a table, and the format of its text, which `init` detects or a person
-configures.
-"""
+"""The location of a table, and the format of its text, which is detected or configured."""
 
 from __future__ import annotations
 

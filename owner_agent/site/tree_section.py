@@ -51,9 +51,7 @@ class AttributeSection(ColumnSection):
 
     @property
     def declared(self) -> bool:
-        """Whether the site file lists the possible values. If so, they are not read from the
-        table.
-        """
+        """Whether the site file lists the possible values, so the table's are not read."""
         return self.categories is not None or self.low is not None
 
     @model_validator(mode="after")
@@ -122,8 +120,7 @@ class GrowthSection(Section):
 
 
 class PrivateSection(Section):
-    """A differentially private tree. `epsilon` bounds the effect of replacing one record by
-    another.
+    """A differentially private tree. `epsilon` bounds the effect of replacing one record.
 
     `depth` is the largest count of splits on a path.
     """
@@ -178,8 +175,7 @@ class ShareModelSection(Section):
             )
         if required is not None and required.l is not None and required.l > classes:
             raise ValueError(
-                f"l = {required.l} requires at least that many classes, but the target has "
-                f"{classes}"
+                f"l = {required.l} exceeds the number of the target's classes, {classes}"
             )
         return self
 

@@ -129,9 +129,7 @@ _HEADER = re.compile(r"(?m)^(?:#.*\n)*\[\[?([\w-]+)\]\]?[ \t]*(?:#.*)?$")
 def _kept(
     text: str, sections: Collection[str], variables: dict[str, Mapping[str, Any] | None]
 ) -> Iterator[str]:
-    """Yield the unchanged parts of a site file, and remove the sections found there from
-    `variables`.
-    """
+    """Yield a site file's unchanged parts, and remove the sections found from `variables`."""
     found = list(_HEADER.finditer(text))
     ends = [header.start() for header in found] + [len(text)]
     yield text[: ends[0]]

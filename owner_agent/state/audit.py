@@ -18,9 +18,7 @@ _LONGEST_TEXT = 200
 
 @contextmanager
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
-    """Log an action after it succeeds. Raises StateError before the action if the disk has no
-    space.
-    """
+    """Log an action after it succeeds. Raises StateError before the action if the disk is full."""
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     create_private(log.path)
     with log.room():

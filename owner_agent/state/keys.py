@@ -85,9 +85,7 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
 
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
-    """Return HMAC-SHA-256 of a study by a linkage secret; owners who share the secret
-    compare it.
-    """
+    """Return HMAC-SHA-256 of a study by a linkage secret, for owners who share it to compare."""
     message = b"pramana/linkage-fingerprint/1\x00" + study.encode()
     return hmac.new(secret, message, hashlib.sha256).hexdigest()
 

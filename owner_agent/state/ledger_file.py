@@ -56,8 +56,7 @@ TRACES = (
 WAYS_OUT = (
     "Restore the state directory from your backup, with all files in their latest state. Without "
     "a backup, run `owner-agent new-epoch`. The command enters the miner's list of your releases "
-    "into the ledger. It also makes all later draws independent of earlier ones, so their "
-    "epsilons add."
+    "into the ledger. Later draws are then independent of earlier ones, so epsilons add."
 )
 
 

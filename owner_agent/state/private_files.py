@@ -1,6 +1,4 @@
-"""Private files of an owner, which nobody else can read. They are written durably and as
-a whole.
-"""
+"""Private files of an owner, which nobody else can read, written durably and as a whole."""
 
 from __future__ import annotations
 
@@ -63,9 +61,7 @@ _SECRET = re.compile(r"[!-~]+")
 
 
 def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
-    """Write a file to a path that a person chose; accept an existing file with the same content.
-    Raises OptionError.
-    """
+    """Write a file to a chosen path, unless it is there with this content. Raises OptionError."""
     try:
         write_new(path, content, mode)
     except FileExistsError:

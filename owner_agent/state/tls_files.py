@@ -1,6 +1,4 @@
-"""The certificate files for connections to a miner: trusted authorities and a client
-certificate.
-"""
+"""The certificate files for connections to a miner: trusted authorities, client certificate."""
 
 from __future__ import annotations
 

@@ -40,8 +40,7 @@ def database_rows(
 ) -> Iterator[Sequence[Sequence[Any]]]:
     """Yield the values of columns, sorted by record id, at most `rows` rows at a time.
 
-    All rows are read in one read-only transaction, so they are consistent. Raises TableError,
-    OptionError.
+    One read-only transaction reads all rows, so they agree. Raises TableError, OptionError.
     """
     import sqlalchemy
 

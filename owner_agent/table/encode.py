@@ -51,9 +51,7 @@ class Encoded:
 
 
 class FoundRows:
-    """The count of records with some finding, and the numbers (from 1) of the first such
-    records.
-    """
+    """The count of records with some finding, and the numbers (from 1) of the first ones."""
 
     def __init__(self) -> None:
         self.count = 0

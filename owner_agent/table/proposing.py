@@ -25,8 +25,7 @@ from owner_agent.table.table import (
     years,
 )
 from pramana_core.alike import did_you_mean, first_few
-from pramana_core.discretize import by_halves, equal_frequency, interval_labels
-from pramana_core.discretize.grid import Floats
+from pramana_core.discretize import Floats, by_halves, equal_frequency, interval_labels
 from pramana_core.encoding import number_of, numbers
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, plainest, why_codes
@@ -91,9 +90,7 @@ class ProposedVariable:
         return "cuts" if self.cuts else "categories"
 
     def with_list(self, given: Sequence[str], kind: str) -> ProposedVariable:
-        """Return the variable with a public list in place of the table's list. Raises
-        OptionError.
-        """
+        """Return the variable with a public list instead of the table's. Raises OptionError."""
         cuts = tuple(map(number_of, given)) if kind == "cuts" else ()
         categories = () if cuts else tuple(dict.fromkeys(one.strip() for one in given))
         right, wanted = "" not in categories and len(categories) > 1, "two or more different texts"
@@ -308,11 +305,8 @@ def _cuts(values: Floats) -> tuple[float, ...]:
         grid = max(grid, 1.0)
     fewest = max(FEWEST_RECORDS, min(50, len(values) // 20))
     for groups in range(_GROUPS, 1, -1):
-        try:
-            # Numbers are rounded to the grid and cuts lie between grid points, so a shift by half a
-            # step puts them on the points.
-            made = equal_frequency(values + grid / 2, groups, minimum_count=fewest, grid=grid)
-        except OptionError:
-            continue
-        return by_halves(tuple(float(f"{cut - grid / 2:.12g}") for cut in made.cuts), values)
+        # Numbers are rounded to the grid and cuts lie between grid points, so a shift by half a
+        # step puts them on the points.
+        if cuts := equal_frequency(values + grid / 2, groups, minimum_count=fewest, step=grid):
+            return by_halves(tuple(float(f"{cut - grid / 2:.12g}") for cut in cuts), values)
     return ()

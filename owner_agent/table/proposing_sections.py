@@ -118,9 +118,7 @@ def _extended(
     numeric: Sequence[str],
     taken: Sequence[str],
 ) -> ExtendedSite:
-    """Return the site file with a new section. If numbers may be missing, incomplete records are
-    omitted.
-    """
+    """Return a site file with a new section, which omits records if numbers may be missing."""
     if taken and site.file.study_plan is not None:
         raise OptionError(
             f"The study's plan already randomizes {', '.join(taken)}, so these columns cannot be "

@@ -171,9 +171,7 @@ def detect(
     separator: str | None = None,
     query: str | None = None,
 ) -> TableSource:
-    """Return the source for a file, whose format is detected, or for a database. Raises TableError,
-    EmptyTable, OptionError.
-    """
+    """Return the source for a file or a database. Raises TableError, EmptyTable, OptionError."""
     path = Path(table)
     if is_database(str(table)) != (query is not None):
         raise OptionError(
@@ -498,9 +496,7 @@ def _open_parquet(source: TableSource) -> _Content:
 def _present(
     source: TableSource, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
 ) -> list[str]:
-    """Return the columns to read: the required ones, and those optional ones that exist. Raises
-    InputError.
-    """
+    """Return the required columns and the optional ones that exist. Raises InputError."""
     wanted = [name for name in columns if name in present or name not in optional]
     if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(
@@ -520,9 +516,7 @@ def _present(
 
 
 def _has_odd_marks(path: Path) -> bool:
-    """Whether a file has an odd count of quotation marks, which means that one of them is not
-    closed.
-    """
+    """Whether a file has an odd count of quotation marks, that is, one that is not closed."""
     with opened(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(_PAGE_BYTES), b"")) % 2 > 0
 

@@ -81,8 +81,7 @@ def require_same_miner(file: AccessFile, url: str) -> None:
             f"The access file is for the miner at {file.miner}, so its token is not sent to {url}.",
             where="miner",
             remedy=(
-                "Use the miner's address in the file, or a token for the miner at that other"
-                " address."
+                "Use the miner's address in the file, or a token for the miner at the other one."
             ),
         )
 
@@ -103,8 +102,7 @@ def connect(
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
-    A failed request is repeated after increasingly long pauses. A repeated request never starts a
-    job twice.
+    A failed request is repeated after growing pauses. A repeated request never starts a job twice.
 
     Args:
         url: the miner's address; plain http is accepted for this machine only.

@@ -47,9 +47,7 @@ class MinerConnection:
         return response.content
 
     def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
-        """Return an answer, and how many seconds to wait before the next request, if the miner
-        states it.
-        """
+        """Return an answer, and the miner's wait in seconds before the next request, if any."""
         with one_sentence():
             response = self.calls.send("GET", path)
             answer = self.calls.read(kind, "GET", path, response)

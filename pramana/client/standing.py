@@ -153,8 +153,7 @@ class Disclosure(StudyPrivacy):
         if self.at_several is not None:
             several = self.at_several.determined.to_amplification().written_gamma
             words.append(
-                f"gamma {several} for a person whom all owners have, if the declaration of people"
-                " is wrong"
+                f"gamma {several} for a person at all owners, if people are wrongly declared"
             )
         if self.budget.left_for_record is not None:
             words.append(

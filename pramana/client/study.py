@@ -209,8 +209,7 @@ class Study:
         """
         if not isinstance(learner, Estimator):
             raise OptionError(
-                "learner must be an estimator, such as pm.DecisionTree('ill'), not"
-                f" {shown(learner)}.",
+                f"learner must be an estimator, like pm.DecisionTree('ill'), not {shown(learner)}.",
                 where="learner",
             )
         counts = _counts(records, estimator, order)

@@ -119,9 +119,7 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Empty or create the folder. Only files of a demonstration are removed; others cause an
-    error.
-    """
+    """Empty or create the folder. Raises an error for files that are not a demonstration's."""
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():

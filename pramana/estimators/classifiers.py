@@ -102,8 +102,7 @@ class Classifier(Estimator, Generic[ModelT]):
     ) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
-        Raises the errors of `predict`, and OptionError for a linear classifier without logistic
-        loss.
+        Raises the errors of `predict`, and OptionError if a linear classifier lacks logistic loss.
         """
         shares = self._fitted.probabilities(self._codes(frame, missing_columns))
         if shares is None:

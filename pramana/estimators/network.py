@@ -178,8 +178,7 @@ class BayesNet(NetworkAnswers, Estimator):
             idle = [n for n in _OF_SEARCH if repr(getattr(self, n)) != repr(defaults[n])]
             if idle:
                 raise OptionError(
-                    f"{idle[0]} has no effect if structure is given; omit either {idle[0]} or"
-                    " structure.",
+                    f"{idle[0]} has no effect with structure; omit one of them.",
                     where=idle[0],
                 )
         order = None if self.order is None else tuple(names_of(self.order, "order", some=True))

@@ -90,8 +90,7 @@ class Regression(Estimator):
         with one_sentence():
             if y is not None:
                 raise OptionError(
-                    "y must be omitted: the target is a column of the data, named in the"
-                    " constructor.",
+                    "y must be omitted: the constructor names the target, a column of the data.",
                     where="y",
                 )
             if not isinstance(self.target, str):

@@ -82,8 +82,7 @@ class DecisionTree(Classifier[Tree]):
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """The importance of each feature, (features,), with sum 1; all 0 without splits.
 
-        As in scikit-learn: the sum over a feature's splits of the gain times the share of the
-        records.
+        As in scikit-learn: the sum over a feature's splits of gain times share of the records.
         """
         tree = self._fitted
         importances = np.zeros(len(tree.inputs))
@@ -100,8 +99,7 @@ class DecisionTree(Classifier[Tree]):
         In a pruned tree, categories that lead to leaves of one class share a line.
 
         Args:
-            show_weights: whether to add the gain of each split and the counts of each class, with
-                errors.
+            show_weights: whether to add each split's gain and each class's counts, with errors.
         """
         return write_tree_text(self._fitted, show_weights=show_weights)
 

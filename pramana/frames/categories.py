@@ -33,8 +33,7 @@ class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
     """Categories by column, as observed in a table.
 
     Attributes:
-        left_out: the columns that cannot be variables, each with the reason; `pm.domain` omits them
-            too.
+        left_out: the columns that cannot be variables, with reasons; `pm.domain` omits them too.
     """
 
     def __init__(self, found: Mapping[str, list[str] | dict[str, Any]], left_out: dict[str, str]):
@@ -62,8 +61,8 @@ def observed_categories(
             the records.
         intervals: the count of intervals of equal width, at rounded cuts, for numeric columns, 2 to
             64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but not
-            codes of digits) into 3 to 8 intervals with nearly equal counts of records. In tables
-            of fewer than 1,331 records, columns of fewer numbers are cut, too.
+            codes of digits) into 3 to 8 intervals with nearly equal counts of records. Columns
+            with numbers in fewer than 1,331 cells are cut for fewer different numbers, too.
 
     Returns:
         A dict for `pm.domain`, which can be saved as JSON. It has for each column a list of labels,
@@ -161,8 +160,7 @@ def domain(
     """Return the variables of a table, given a public list of each column's categories.
 
     A list derived from the data reveals part of the data: a rare category shows that some record
-    has it. Write the list beforehand from public knowledge; this function checks every cell against
-    it.
+    has it. Write it beforehand from public knowledge; this function checks every cell against it.
 
     Args:
         frame: the table, one row per record: a pandas or polars frame, a dict of columns, a list of

@@ -30,9 +30,7 @@ MissingColumns = Literal["warn", "error", "ignore"]
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return a sentence on the columns that a table lacks. It suggests names for those not in
-    `known`.
-    """
+    """Return a sentence on a table's missing columns, with suggestions for those not in `known`."""
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""
@@ -62,8 +60,7 @@ def report_missing_columns(
     if words and some and missing_columns == "warn":
         warn_caller(
             f"{words}, which the model uses, so predictions average over the values of missing"
-            " columns; missing_columns='error' rejects such a frame, and 'ignore' omits this"
-            " warning."
+            " columns; missing_columns='error' rejects such a frame, 'ignore' omits this warning."
         )
 
 
@@ -94,8 +91,7 @@ def encode(
         argument: the name of the table's parameter.
         missing: whether columns may be absent and cells empty. The code of an empty cell that
             belongs to no category is then the variable's count of categories.
-        reported: whether cells are reports. Reports contain only labels, and an empty cell means
-            withheld.
+        reported: whether cells are reports. Reports have only labels; an empty cell means withheld.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """
@@ -149,8 +145,7 @@ def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
     alone = Domain((target,))
     if y is None and target.name not in table.columns:
         raise MissingColumn(
-            f"frame has no column {target.name!r} of true classes; pass them as y, or add the"
-            " column.",
+            f"frame has no column {target.name!r} of true classes; pass y, or add the column.",
             where="frame",
         )
     if y is None:
@@ -219,8 +214,7 @@ def _refuse(
         problem = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
     else:
         remedy = (
-            "fill these cells or drop these rows, because every record must report this variable"
-            " under the plan"
+            "fill these cells or drop these rows: the plan reports this variable for all records"
             if reported
             else f"fill these cells, drop these rows, or add a category {EMPTY!r} for them"
         )
@@ -267,8 +261,7 @@ def numbers_of(values: Any, records: int, argument: str) -> npt.NDArray[np.float
         found = np.empty(0)
     if found.shape not in ((records,), (records, 1)) or not np.isfinite(found).all():
         raise TableError(
-            f"{argument} must have {records} finite numbers, one for each row of frame, not"
-            f" {shown(values)}.",
+            f"{argument} must have {records} finite numbers, one per row, not {shown(values)}.",
             where=argument,
         )
     return found.ravel()

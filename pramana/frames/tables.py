@@ -156,8 +156,7 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):
         raise TableError(
-            f"The series in {argument} have different indexes, so their cells cannot be matched by"
-            " record.",
+            f"The series in {argument} have different indexes, so records cannot be matched.",
             where=argument,
         )
     try:

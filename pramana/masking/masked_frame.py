@@ -34,9 +34,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The true records. Released row k is true row `order[k]`, and `seed` seeds the measures'
-    draws.
-    """
+    """The true records. Released row k is true row `order[k]`; `seed` seeds the measures' draws."""
 
     columns: Columns
     order: npt.NDArray[np.intp]
@@ -178,8 +176,7 @@ class MaskedFrame(Drawn):
     def __reduce__(self) -> Any:
         """Raise an error, since a pickle or copy would include the true records."""
         raise OptionError(
-            "A MaskedFrame cannot be pickled, because it contains the true records; pickle its"
-            " attribute frame.",
+            "A MaskedFrame contains the true records, so pickle its attribute frame instead.",
             where="MaskedFrame",
         )
 

@@ -76,8 +76,7 @@ def training_columns(
         require_columns(table, names, "features")
     if target in names or len(set(names)) < len(names) or (not names and features is not None):
         raise OptionError(
-            f"features must name one or more columns other than the target {target!r}, each only"
-            " once.",
+            f"features must name columns other than the target {target!r}, each once.",
             where="features",
         )
     require_declared(ranges, categories)

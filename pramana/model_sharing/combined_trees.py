@@ -58,8 +58,7 @@ class SavedTrees(DocumentPart):
 class CombinedTrees(TreePredictor, Estimator):
     """One model learned from the shared trees of several owners; see `pm.combine_trees`.
 
-    The input consists of trees of `pm.share_tree`, or of their messages in any form, and not of
-    records.
+    The input consists of trees of `pm.share_tree`, or their messages in any form, not of records.
 
     Args:
         target: the class column, if the trees predict different columns; None if all predict the
@@ -162,8 +161,7 @@ class CombinedTrees(TreePredictor, Estimator):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         """Raise an error, since combined trees learn from trees and not from counts."""
         raise TableError(
-            "CombinedTrees learns from shared trees, not from counts; call fit with a list of"
-            " trees.",
+            "CombinedTrees learns from trees, not from counts; call fit with a list of trees.",
             where="messages",
         )
 

@@ -79,8 +79,7 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
-            f"{argument} contains a model learned from trees, not a shared tree; read it with"
-            " pm.load.",
+            f"{argument} has a model learned from trees, not a shared tree; use pm.load.",
             where=argument,
         )
     if document.get("format") == FORMAT:

@@ -126,8 +126,7 @@ class Keys:
     def export_linkage(self, path: str | Path) -> None:
         """Write the linkage secret to a new private file, to be given to one other owner only.
 
-        The other owner creates keys with `pm.Keys.create(folder, linkage=path)`. Raises
-        KeyFileError.
+        The other creates keys with `pm.Keys.create(folder, linkage=path)`. Raises KeyFileError.
         """
         from owner_agent.state.private_files import write_new
 

@@ -86,8 +86,7 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
     values = record_id if hasattr(record_id, "__len__") else list(record_id)
     if len(values) != len(table):
         raise TableError(
-            f"record_id must have one id for each of the {len(table):,} rows of frame, not"
-            f" {len(values):,}.",
+            f"record_id must have {len(table):,} ids, one per row, not {len(values):,}.",
             where="record_id",
         )
     if isinstance(values, pd.Series) and not values.index.equals(table.index):
@@ -172,8 +171,7 @@ def randomize(
     table = as_frame(frame, "frame")
     if table.index.name == PSEUDONYM:
         raise TableError(
-            "The index of frame is called 'pseudonym', so frame seems to contain reports; pass"
-            " the true records.",
+            "frame has the index 'pseudonym', as reports have; pass the true records.",
             where="frame",
         )
     ids = record_ids(table, record_id)

@@ -278,16 +278,13 @@ class EstimatedCounts(Drawn):
     def lack_of_fit(self) -> list[str]:
         """Sentences on the models that the reports contradict, for the tables estimated until now.
 
-        The list is empty if the reports fit, and always for `moment` and `ml`, which assume no
-        model.
+        The list is empty if the reports fit, and always for `moment` and `ml`, which have no model.
         """
         return _contradicted(self.marginals)
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables, estimated until now, that were filled in from smaller ones; or
-        "".
-        """
+        """A sentence on the tables, estimated until now, filled in from smaller ones; or ""."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:

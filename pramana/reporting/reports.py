@@ -331,6 +331,5 @@ def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
     if found.inconsistent:
         warn_caller(
             f"plan is unlikely to have randomized frame (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); frame may contain true values, or may belong to"
-            " another plan."
+            f" {' and '.join(found.worst)}); frame may contain true values or have another plan."
         )

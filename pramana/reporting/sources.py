@@ -25,8 +25,7 @@ Source: TypeAlias = Reports | tuple[Frame, Plan]
 """Reports, or a frame of reports with its plan."""
 
 Sources: TypeAlias = Source | Sequence[Source] | Frame
-"""The first argument of `estimate` and `fit`: one source, a list of several, or a frame with a
-plan."""
+"""The first argument of `estimate` and `fit`: a source, a list of them, or a frame with a plan."""
 
 WANTED = "Reports, a frame with its plan, or a list of these"
 
@@ -110,8 +109,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
-                "plan differs from the plan of the reports; omit plan, because the reports"
-                " include theirs.",
+                "plan differs from the plan of the reports; omit it: the reports include theirs.",
                 where="plan",
             )
         return reports
@@ -155,8 +153,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         reports: two or more `Reports`, each with different variables.
         how: `identical` requires that all owners report the same records; `common` uses only the
             records that all owners have; `any` uses all records and returns a list with one
-            `Reports` for each set of owners that have records in common, which `pm.estimate`
-            combines.
+            `Reports` for each set of owners with records in common, which `pm.estimate` combines.
 
     Returns:
         the joined reports; for `any` a list of them.
@@ -203,8 +200,7 @@ def _keys(reports: Reports, number: int) -> KeyText:
     if reports.pseudonyms is None:
         raise OptionError(
             f"reports {number} have no pseudonyms, which are needed to join records; pm.randomize"
-            " creates pseudonyms, and to_frame(pseudonyms=True) includes them as the index of a"
-            " frame.",
+            " creates pseudonyms, and to_frame(pseudonyms=True) has them as index.",
             where="reports",
         )
     return reports.pseudonyms.view(f"S{KEY_BYTES}")

@@ -110,10 +110,7 @@ def symmetric(domain: Domain, p: float) -> Plan:
         raise OptionError(
             f"p must be between 0 and 1, not {p:g}.",
             where="--p",
-            remedy=(
-                "With p = (K - 1) / K, reports on a variable of K categories contain no"
-                " information."
-            ),
+            remedy="With p = (K - 1) / K, reports on K categories contain no information.",
         )
     blocks = tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain)
     silent = [b for b in blocks if b.channel.condition_number > CONDITION_LIMIT]

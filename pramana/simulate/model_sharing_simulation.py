@@ -48,8 +48,7 @@ class Fold:
 class PreparedTable:
     """A table with basis models and trees that several simulations use. Raises TableError.
 
-    Models and trees depend only on the options, so a simulation without this object has the same
-    results.
+    Models and trees depend only on the options, so simulations without this have the same results.
     """
 
     table: SharingTable

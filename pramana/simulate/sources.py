@@ -23,9 +23,7 @@ DEFAULT_RECORDS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network from a file. Every run draws new records; `records` is their default
-    count.
-    """
+    """A Bayesian network from a file. Every run draws new records, by default `records` of them."""
 
     name: str
     network: BayesNet
@@ -56,9 +54,7 @@ class NetworkSource:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The order of the file if parents precede their children in it, else a topological
-        order.
-        """
+        """The order of the file if parents precede children in it, else a topological order."""
         return topological(self.network.structure)
 
     def same_records(self, records: int) -> bool:  # noqa: ARG002 - as the protocol has it

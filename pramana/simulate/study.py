@@ -1,6 +1,4 @@
-"""Repeated runs that draw records, randomize them and learn; the results of the runs and their
-means.
-"""
+"""Repeated runs that draw records, randomize them and learn; their results and their means."""
 
 from __future__ import annotations
 
@@ -170,9 +168,7 @@ def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, 
 
 
 class Simulated(Protocol):
-    """A simulated learner, which does the work of each run and summarizes the findings of all
-    runs.
-    """
+    """A simulated learner, which does each run's work and summarizes the findings of all runs."""
 
     name: str
     estimator: Estimator

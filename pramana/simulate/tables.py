@@ -13,7 +13,7 @@ import pandas as pd
 
 from owner_agent.table.table import column_names, detect, read_table
 from pramana.simulate.sources import TableSource
-from pramana_core.discretize import Discretization, by_halves, equal_width, given_cuts
+from pramana_core.discretize import Discretization, by_halves
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, why_codes
@@ -201,13 +201,16 @@ def _many(numbers: npt.NDArray[np.float64], intervals: int | None) -> bool:
 
 def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretization:
     if intervals is not None:
-        return equal_width(numbers, intervals, float(numbers.min()), float(numbers.max()))
+        if intervals < 2:
+            raise OptionError(f"groups must be at least 2, not {intervals}.", where="groups")
+        ends = np.linspace(numbers.min(), numbers.max(), 2 * intervals + 1).tolist()
+        return Discretization(tuple(ends[2:-1:2]), tuple(ends[1::2]))
     cuts = by_halves(tuple(_quantiles(numbers)), numbers)
     codes = np.searchsorted(np.array(cuts), numbers, side="right")
     inside = [numbers[codes == code] for code in range(len(cuts) + 1)]
     # Rounding may move the mean of equal numbers out of their interval.
     means = [float(np.clip(part.mean(), part.min(), part.max())) for part in inside]
-    return given_cuts(numbers, cuts, means)
+    return Discretization(cuts, tuple(means))
 
 
 def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:

@@ -60,9 +60,7 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry as a whole line, with the time. Raises LimitExceeded, StorageFull,
-        NotReady.
-        """
+        """Append an entry as a line with the time. Raises LimitExceeded, StorageFull, NotReady."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
@@ -106,8 +104,7 @@ class AuditLog:
                     os.close(descriptor)
         except OSError as error:
             raise NotReady(
-                f"An entry of the audit log cannot be written ({error.strerror}), so no change is"
-                " made.",
+                f"The audit log cannot be written ({error.strerror}), so no change is made.",
                 where=_WHAT,
                 remedy="Check the file audit.jsonl, its folder and its disk. If the file was moved,"
                 " put it back. If it is lost, restart the service, which begins a new log.",

@@ -27,9 +27,7 @@ LEAST_RECORDS = 20
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""The maximum number of pairs of values that are counted; a column that reveals another has few of
-them.
-"""
+"""Maximum number of pairs of values counted; a column that reveals another has few of them."""
 
 EXACT = 400
 """Up to this many pairs of columns are counted in all records, more pairs in fewer records."""
@@ -73,9 +71,7 @@ class _Pair:
 
 
 class PairCounts:
-    """Counts pairs of values chunk by chunk, and drops pairs of columns that cannot be
-    giveaways.
-    """
+    """Counts pairs of values by chunks, and drops pairs of columns that cannot be giveaways."""
 
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]

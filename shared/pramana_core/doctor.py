@@ -54,9 +54,7 @@ class Finding:
 
 
 def examine(examined: Any, checks: Iterable[Callable[[Any], str]]) -> tuple[Finding, ...]:
-    """Return the finding of each check, in order. A fault that several checks find is reported
-    once.
-    """
+    """Return each check's finding, in order. A fault found by several checks is reported once."""
     found: dict[tuple[object, str], Finding] = {}
     for check in checks:
         finding = _finding(check.__name__.strip("_").replace("_", "-"), examined, check)
@@ -116,9 +114,7 @@ def check_clock(date: str | None, now: datetime, whose: str) -> str:
 def check_end(
     end: datetime | None, now: datetime, what: str, kind: type[PramanaError], remedy: str
 ) -> str:
-    """Check that something stays valid for more than `WARN_DAYS`. Raises an error of class
-    `kind`.
-    """
+    """Check that something stays valid for over `WARN_DAYS`. Raises an error of class `kind`."""
     if end is None:
         return f"{what} is valid; its end is unknown."
     if end > now + timedelta(days=WARN_DAYS):
@@ -128,9 +124,7 @@ def check_end(
 
 
 def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
-    """Check when the certificates in PEM files expire. Raises ConfigError; NotChecked if there are
-    none.
-    """
+    """Check when certificates in PEM files expire. Raises ConfigError; NotChecked without any."""
     lines = [
         check_certificate(path.read_bytes(), now, f"The {what} {path}")
         for what, path in files.items()

@@ -105,8 +105,7 @@ class Variable:
         wrong = [c for c in given if not isinstance(c, str)] if listed else [given]  # type: ignore[attr-defined]
         if wrong:
             raise DomainError(
-                f"The categories of variable {self.name!r} must be a list of texts, not"
-                f" {wrong[0]!r}.",
+                f"The categories of {self.name!r} must be a list of texts, not {wrong[0]!r}.",
                 where=self.name,
             )
         return tuple(self.categories)

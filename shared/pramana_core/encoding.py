@@ -82,8 +82,7 @@ class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
     A cell matches, in this order: the equal label; the only label that it may spell differently (1
-    as 1.0, True as true or 1); the interval that contains its number. Text is stripped, in Unicode
-    NFC.
+    as 1.0, True as true or 1); the interval that contains its number. Text is stripped, in NFC.
     """
 
     def __init__(self, categories: Sequence[str]):

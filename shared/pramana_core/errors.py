@@ -105,8 +105,7 @@ class PramanaError(Exception):
     title: ClassVar[str] = "Unforeseen error"
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
-    """A command's exit code: 1 unforeseen, 2 input, 3 keys, 4 rejected, 5 transport, 6 estimation.
-    """
+    """A command's exit code: 1 unforeseen, 2 input, 3 keys, 4 rejected, 5 transport, 6 estimate."""
 
     def __init_subclass__(cls) -> None:
         cls.__module__ = PUBLIC

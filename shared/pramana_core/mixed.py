@@ -56,8 +56,7 @@ class NumericColumn:
         wrong = int(np.count_nonzero(~(np.abs(values) <= LARGEST)))
         if wrong:
             raise TableError(
-                f"Column {self.name!r} has {wrong} values that are missing, infinite or beyond"
-                f" {LARGEST:g}.",
+                f"Column {self.name!r} has {wrong} values missing, infinite or beyond {LARGEST:g}.",
                 where=self.name,
                 remedy="Remove those records or fill in the values first.",
             )
@@ -117,8 +116,7 @@ class CategoricalColumn:
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
         """Return the same values with codes for other labels.
 
-        Raises UnknownCategory for values not in `labels`; its message contains `unknown` and
-        `remedy`.
+        Raises UnknownCategory for values not in `labels`; its message has `unknown` and `remedy`.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]

@@ -40,8 +40,7 @@ def require_own_folder(folder: Path) -> None:
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & _OTHERS_WRITE:
         raise KeyFileError(
-            f"The folder {folder} has mode {mode:04o}: users other than its owner may replace its"
-            " files.",
+            f"The folder {folder} has mode {mode:04o}: other users may replace its files.",
             where="data",
             remedy=f"Run `chmod 700 {folder}`, and check whether anyone has changed its files.",
         )

@@ -97,9 +97,7 @@ class Block:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the block's canonical JSON in hexadecimal, from which the keys of its draws
-        derive.
-        """
+        """SHA-256 of the block's canonical JSON in hexadecimal, from which its keys derive."""
         # Representatives are left out: they change a category's meaning, not the randomization.
         # A new digest would draw the same values again, which is a further privacy loss.
         variables = [{"name": v.name, "categories": list(v.categories)} for v in self.variables]

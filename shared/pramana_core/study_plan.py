@@ -39,9 +39,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class StudyPart:
-    """An owner's part of a set: the index of the owner, the indices of its variables, and their
-    channel.
-    """
+    """An owner's part of a set: the indices of the owner and its variables, and their channel."""
 
     owner: Annotated[int, Ge(0), Lt(OWNERS)]
     axes: Annotated[tuple[Annotated[int, Ge(0)], ...], Len(1, VARIABLES)]
@@ -61,8 +59,7 @@ class StudyPlan:
     """The owners' variables, as (name, variables) in the study's order, and the sets to report.
 
     `sets` are in the order of their ranges of the coin. The digest covers names, categories and
-    integers. Raises PlanError: repeated names, a set that does not fit, or weights with a sum
-    above 1.
+    integers. Raises PlanError: repeated names, a set that does not fit, or weights summing above 1.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]
@@ -300,9 +297,7 @@ def _require_once(what: str, names: Sequence[str]) -> None:
 def _by_owner(
     choice: Choice, place: Sequence[int]
 ) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
-    """Yield the owner, the axes and the channel of each owner's part. `place` maps variables to
-    owners.
-    """
+    """Yield each owner's part: owner, axes and channel. `place` maps variables to owners."""
     groups = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
     if len(groups) == 1:
         yield (*groups[0], choice.channel)

@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 TIE: Final = 1e-9
-"""The relative difference below which numbers tie. Rounding in closed forms is far smaller, and any
-difference of practical importance is far larger.
-"""
+"""The relative difference below which numbers tie: far above rounding, far below what matters."""
 FITTED_TIE: Final = 1e-5
 """The tolerance for results of an iteration, which are exact only to its stopping tolerance."""
 _ROUNDING: Final = 1e-3

@@ -22,13 +22,13 @@ from benchmarks.reproduce.engine import (
     curves,
     where,
 )
+from benchmarks.reproduce.mgas import mgas
 from benchmarks.reproduce.tables import TrueRecords, adult, breast_cancer
 from pramana.setups import SeededOwner
 from pramana.simulate.designs import symmetric
 from pramana.simulate.learners import accuracy
 from pramana_core.channels import Identity, Symmetric
-from pramana_core.discretize import Discretization, mgas
-from pramana_core.discretize.grid import Floats
+from pramana_core.discretize import Discretization, Floats
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import TableError
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
@@ -299,7 +299,7 @@ def run_6_3(setting: Setting) -> Result:
     tables, findings = [], []
     for name, groups in setting.steps(made.groups.items()):
         table = marginals.marginal([name])
-        truth = np.array(groups.counts, dtype=np.float64)
+        truth = np.bincount(groups.codes(made.values[name])).astype(np.float64)
         edges = np.array([made.values[name].min(), *groups.cuts, made.values[name].max()])
         least, most = table.interval(population=False)
         columns = {

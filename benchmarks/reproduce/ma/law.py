@@ -150,8 +150,7 @@ def simulate(p: float, records: int, draws: int, rng: np.random.Generator) -> Te
 def farthest(ordered: Tensor, cdf: Tensor) -> float:
     """Return the largest distance between a distribution function and that of a sorted sample.
 
-    Estimates from few records repeat values, so the distance is measured at the middle of each
-    step.
+    Estimates from few records repeat values, so the distance is taken at the middle of each step.
     """
     _, first, times = np.unique(ordered, return_index=True, return_counts=True)
     middle = (first + times / 2) / len(ordered)

@@ -251,7 +251,14 @@ def _draw_5_5(figure: Figure, table: pd.DataFrame) -> None:
     axes = figure.subplots(1, 2, sharey=True)
     for axis, threshold, part in zip(axes, THRESHOLDS, "ab", strict=True):
         rows = where(table, threshold=threshold)
-        style.curve(axis, rows["records"], rows["p_star"], style.BLUE, "o", "p*, ten runs")
+        axis.plot(
+            rows["records"],
+            rows["p_star"],
+            "o-",
+            color=style.BLUE,
+            label="p*, ten runs",
+            markersize=5,
+        )
         thousands(axis, rows["records"].tolist())
         axis.set(title=f"({part}) c = {threshold:.0%}", xlabel="records N")
     axes[0].set(ylim=(0, 0.5), ylabel="p*, smallest p with an error above c")

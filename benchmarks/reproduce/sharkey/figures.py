@@ -65,8 +65,7 @@ class Cell:
         curve: the name of its curve.
         options: the options of the simulation.
         group: consecutive cells with the same group use the same trees of the owners.
-        way: the function that returns the model of a fold, if it is not that of the options'
-            method.
+        way: the function that returns the model of a fold, if not that of the options' method.
     """
 
     table: str

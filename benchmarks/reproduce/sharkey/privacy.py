@@ -63,8 +63,7 @@ class Publisher:
 
     Attributes:
         groups: the categories in each group, by attribute and group.
-        levels: for each requirement's `label` the levels of all publications, None if nothing is
-            published.
+        levels: for each requirement's `label` the levels of all publications, None if unpublished.
     """
 
     groups: Mapping[str, Mapping[str, Any]]

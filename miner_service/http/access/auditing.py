@@ -29,9 +29,7 @@ _ASKS_NOTHING = ("sign_out",)
 
 
 class AuditMiddleware:
-    """Writes each audit line before the response. Rejects changes if the disk has no space for the
-    line.
-    """
+    """Writes each audit line before the response. Rejects changes if the disk is full."""
 
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app

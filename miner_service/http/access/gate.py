@@ -24,8 +24,7 @@ from miner_service.services import Services
 from pramana_core.errors import LimitExceeded
 
 OPEN_BODY = 4096
-"""The maximum number of bytes of the body of a request without a token, such as one with a secret.
-"""
+"""Maximum number of bytes of the body of a request without a token, such as one with a secret."""
 
 UNANNOUNCED_BODY = 1 << 20
 """The maximum number of bytes of a JSON body whose length is not stated (a chunked request)."""
@@ -40,9 +39,7 @@ _MEMORY = 48 << 20
 """The maximum number of bytes of memory for the large JSON bodies of all senders together."""
 
 _LARGE_AT_ONCE = 2
-"""The maximum number of large JSON bodies that are parsed at once, because parsed bodies need more
-memory.
-"""
+"""Maximum number of large JSON bodies parsed at once, because parsed bodies need more memory."""
 
 _BLOCK = 512 * 1024
 """Size, in bytes, of the buffer for writing a part."""

@@ -63,8 +63,7 @@ class AnswerHeaders:
         named = Headers(scope=scope).getlist(PROTOCOL_HEADER)
         if len(named) > 1 or any(version.strip() != PROTOCOL for version in named):
             error = ProtocolUnsupported(
-                "This miner does not support the request's version of the protocol, only"
-                f" {PROTOCOL}.",
+                f"The miner supports only version {PROTOCOL} of the protocol.",
                 where=PROTOCOL_HEADER,
                 remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or install the same"
                 " version on both sides.",

@@ -36,9 +36,7 @@ _MOST_FIELDS = 10
 
 
 def address_of(scope: Scope) -> str | None:
-    """Return the address of a request's sender. Behind a trusted proxy, it is the stated
-    address.
-    """
+    """Return the address of a request's sender: behind a trusted proxy, the stated address."""
     return scope["client"][0] if scope.get("client") else None
 
 
@@ -77,9 +75,7 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
 
 
 def failure_response(error: Exception, scope: Scope) -> Response:
-    """Return the response to a failed request, and store its code and reason for metrics and
-    log.
-    """
+    """Return the response to a failed request; store its code and reason for metrics and log."""
     state = scope.setdefault("state", {})
     request = state.get("request_id")
     document = problem_of_failure(error, instance=scope["path"])
@@ -157,9 +153,7 @@ def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> str:
-    """Return the path of an invalid field as the client sent it, without the names of message
-    types.
-    """
+    """Return the path of an invalid field as the client sent it, without names of message types."""
     location, steps = error["loc"], list[Any]()
     for step in location:
         at_place = isinstance(sent, list) and isinstance(step, int) and step < len(sent)

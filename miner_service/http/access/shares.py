@@ -47,9 +47,7 @@ class Buckets:
 
 @dataclass
 class InFlight:
-    """Limits the concurrent bodies of each token: at most `bodies`, of at most `size` bytes in
-    total.
-    """
+    """Limits each token's concurrent bodies: at most `bodies`, of at most `size` bytes in total."""
 
     bodies: int
     size: int

@@ -27,9 +27,7 @@ from pramana_core.wire.models import Dashboard, DashboardStudy, ModelEntry
 from pramana_core.wire.releases import Alignment
 
 NEWEST = 100
-"""The maximum number of studies, owners, releases, jobs and models on the dashboard; the newest are
-shown.
-"""
+"""Maximum number of studies, owners, releases, jobs and models on the dashboard (the newest)."""
 
 
 def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:

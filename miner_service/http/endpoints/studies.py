@@ -87,8 +87,7 @@ def compare_linkage(
 ) -> LinkageCheck:
     """Compare an owner's linkage fingerprint with those of the other owners.
 
-    The fingerprint is stored, so that owners who join later see a difference before the first
-    release.
+    The fingerprint is stored, so that owners who join later see a difference before releasing.
     """
     with services.database.write() as session:
         note_linkage(session, study, caller.name, body.fingerprint)

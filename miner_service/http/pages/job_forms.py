@@ -134,9 +134,7 @@ class Input:
 
 
 def _names(texts: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the names in a field, written as known names, JSON lists of names, or one name per
-    line.
-    """
+    """Return the names in a field: known names, JSON lists of names, or one name per line."""
     found: list[str] = []
     for text in texts:
         listed = [text] if text in known else _listed(text)
@@ -169,9 +167,7 @@ def _mapping(text: str, where: str) -> dict[str, Any]:
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:
-    """Return the form fields for a specification's schema, with the fields in `first` before all
-    others.
-    """
+    """Return the form fields for a specification's schema, starting with the fields in `first`."""
     found = list(_inputs(schema, schema.get("$defs", {}), ""))
     shown = sorted((one for one in found if one.first), key=lambda one: one.place or 0)
     return (*shown, *(one for one in found if not one.first))
@@ -271,9 +267,7 @@ class JobForm:
         return read_message(JobCreate, {"spec": spec}, leave_out=2)
 
     def fields_of(self, spec: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Return the form's fields, filled from a specification without options that the miner
-        chose.
-        """
+        """Return the form's fields, filled from a specification, without the miner's choices."""
         found = {}
         for one in self.inputs:
             value: Any = spec

@@ -23,9 +23,7 @@ from pramana_core.wire.jobs import JobName
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
-"""The maximum number of variables that a form lists for selection; with more variables, names are
-typed.
-"""
+"""Maximum number of variables that a form lists for selection; for more, names are typed."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")

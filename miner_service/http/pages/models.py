@@ -60,9 +60,7 @@ def compare_models(
 
 
 def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
-    """Return table rows with a name and each model's value: first the assessment, then the
-    differences.
-    """
+    """Return table rows of a name and each model's value: the assessment, then the differences."""
     worths = [one.worth.to_worth() if one.worth else Worth("") for one in found]
     figures = [{figure.name: figure.words for figure in worth.figures} for worth in worths]
     shown = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]

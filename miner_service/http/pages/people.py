@@ -115,9 +115,7 @@ def issue_token(
 
 
 def _address(request: Request, services: Services) -> str:
-    """Return the address for invitations, by default the one at which the browser reached the
-    service.
-    """
+    """Return the address for invitations, by default where the browser reached the service."""
     try:
         return address_of(services.settings, None)
     except OptionError:

@@ -28,8 +28,7 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COLUMNS = 40
-"""The maximum number of columns on a study's page, which shows the columns with the largest losses.
-"""
+"""Maximum number of columns on a study's page, which shows the columns with the largest losses."""
 
 _ALL_COLUMNS = 1000
 _FEW = 5

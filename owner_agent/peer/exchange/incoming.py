@@ -41,9 +41,7 @@ class ReceivedColumns:
 
 
 def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
-    """Check and return the blocks that a peer draws, compared with its offer. Raises
-    PeerDeviated.
-    """
+    """Check a peer's drawn blocks against its offer, and return them. Raises PeerDeviated."""
     try:
         plan = announced.to_plan()
     except PramanaError as error:
@@ -58,8 +56,7 @@ def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
                 continue
             if known.variable.to_variable() != variable:
                 raise PeerDeviated(
-                    f"{sender} announces {variable.name!r} with categories that differ from "
-                    "those in its offer.",
+                    f"{sender} announces other categories of {variable.name!r} than it offered.",
                     where=sender,
                 )
             if known.sensitive and block.channel.is_identity:
@@ -71,9 +68,7 @@ def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
 
 
 def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> None:
-    """Check that a package contains the offered records, randomized by a plan. Raises
-    PeerDeviated.
-    """
+    """Check that a package has the offered records, randomized by a plan. Raises PeerDeviated."""
     counts = sum(part.records for part in package.parts)
     whole = release_digest(plan.digest, package.parts)
     if (package.records, counts, package.digest) != (offer.records, offer.records, whole):
@@ -87,9 +82,7 @@ def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> No
 def receive(
     sender: str, plan: Plan, package: Package, fetch: Fetch, holding: LocalRecords
 ) -> ReceivedColumns:
-    """Fetch a peer's package and check it against the announcement. Raises PeerDeviated,
-    PeerUnreachable.
-    """
+    """Fetch a peer's package as announced. Raises PeerDeviated, PeerUnreachable."""
     bodies = []
     for part in package.parts:
         body = fetch(part.number)

@@ -1,7 +1,6 @@
 """The privacy loss of a session: by column, by owner and for a whole record.
 
-The sum also bounds the disclosure to peers who collude. Parameters that are shared exactly have no
-epsilon.
+The sum also bounds the disclosure to peers who collude. Parameters shared exactly have no epsilon.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
 def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
-    """Return the total loss of the blocks that owners draw. Each block counts once for all
-    receivers.
-    """
+    """Return the total loss of the blocks that owners draw, each counted once for all receivers."""
     return total_loss(
         BlockDisclosure(
             owner,

@@ -162,9 +162,7 @@ def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentit
 
 
 def caller_of(certificate: str | None, known: Mapping[str, PublicIdentity]) -> str:
-    """Return the known owner whose certificate a caller presents, as PEM. Raises
-    Unauthenticated.
-    """
+    """Return the known owner whose certificate a caller presents. Raises Unauthenticated."""
     der = None if certificate is None else ssl.PEM_cert_to_DER_cert(certificate)
     for name, peer in known.items():
         if peer.der == der:
@@ -215,9 +213,7 @@ def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
 
 
 def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type[Stated]) -> Stated:
-    """Return the message in an owner's statement after checking the signature. Raises
-    PeerDeviated.
-    """
+    """Return the message in an owner's statement if the signature is valid. Raises PeerDeviated."""
     text = _statement(session, kind, signed.content)
     if signed.owner != owner.name or not owner.signed(bytes.fromhex(signed.signature), text):
         raise PeerDeviated(

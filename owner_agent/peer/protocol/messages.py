@@ -75,9 +75,7 @@ class Proposal(PeerMessage):
         return [name for name in self.participants if name != owner]
 
     def entitled(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
-        """Return those variables of the sender that the receiver may have, in the sender's
-        order.
-        """
+        """Return the sender's variables that the receiver may have, in the sender's order."""
         needed = self.task.needs(holdings[receiver]) if sender != receiver else ()
         return tuple(name for name in holdings[sender] if name in needed)
 

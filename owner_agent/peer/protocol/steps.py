@@ -1,6 +1,4 @@
-"""The steps of a session. One table defines the calls to other owners, the routes and the
-answers.
-"""
+"""The steps of a session. One table defines the calls to other owners, routes and answers."""
 
 from __future__ import annotations
 

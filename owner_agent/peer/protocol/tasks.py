@@ -43,9 +43,7 @@ class Findings:
 
 
 class NetworkTask(WithParameters):
-    """Learning a network that all owners receive. Each owner learns the families of its own
-    nodes.
-    """
+    """Learning a network that all owners receive. Each owner learns its own nodes' families."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -225,9 +225,7 @@ def _simulated(
         options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
 
     def fitting(marginals: Marginals) -> Any:
-        """Return the options, with the default penalty only if all variables are reported
-        together.
-        """
+        """Return options, with the default penalty only if all variables are reported together."""
         together = marginals.can_estimate(marginals.domain.names)
         return options if together or plain.l2 else plain
 

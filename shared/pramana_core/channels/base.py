@@ -256,9 +256,7 @@ class Transition(ABC):
 
     @property
     def uniform_mean_square(self) -> float:
-        """The mean square of a cell's estimate from one report, if all cells are equally
-        frequent.
-        """
+        """A cell estimate's mean square from one report, if all cells are equally frequent."""
         uniform = np.full(self.shape[0], 1 / self.shape[0])
         return float(np.mean(self.solve_square(self.apply(uniform, 0), 0)))
 
@@ -383,8 +381,7 @@ class ListedTransition(DecodedTransition):
             rank = int(np.linalg.matrix_rank(self._matrix))
             raise SingularChannel(
                 f"The {true} x {reported} transition matrix is singular (rank {rank}, condition"
-                f" number above {CONDITION_LIMIT:.0e}): reports cannot separate some true"
-                " categories.",
+                f" above {CONDITION_LIMIT:.0e}): reports cannot separate some categories.",
                 remedy="Change the rows so that no row is a mixture of the others.",
             )
         return left_inverse(self._matrix)
@@ -441,8 +438,7 @@ def left_inverse(matrix: Tensor) -> Tensor:
         return _least_squares(matrix)
     except np.linalg.LinAlgError:
         raise SingularChannel(
-            f"The {true} x {reported} transition matrix is singular: reports cannot separate some"
-            " true categories.",
+            f"The {true} x {reported} matrix is singular: reports cannot separate some categories.",
             remedy="Change the rows so that no row is a mixture of the others.",
         ) from None
 
@@ -520,8 +516,7 @@ def require_sizes(sizes: object) -> None:
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
     """Return a square joint channel with the reports of dropped variables summed over, or None.
 
-    It is None if the sums depend on the true values of dropped variables. Integers make this test
-    exact.
+    It is None if the sums depend on the true values of dropped variables. Integers make it exact.
 
     Args:
         units: an n x n matrix times 2^32, where n is the product of `sizes`.

@@ -142,9 +142,7 @@ def _require_rectangular(rows: Sequence[Sequence[float]]) -> None:
 
 
 def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
-    """Round probabilities times 2^32 by the largest-remainder method, so that their sum is
-    exact.
-    """
+    """Round probabilities times 2^32 by the largest-remainder method, so that the sum is exact."""
     values = np.asarray(row, dtype=np.float64)
     total = float(values.sum())
     if not np.all(np.isfinite(values)) or values.min() < 0:

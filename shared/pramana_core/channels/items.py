@@ -37,9 +37,7 @@ from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 ITEMS = 16
-"""The maximum number of categories of a variable reported as items, which has 2^K possible
-reports.
-"""
+"""Maximum number of categories of a variable reported as items, which has 2^K possible reports."""
 
 
 @dataclass(frozen=True)

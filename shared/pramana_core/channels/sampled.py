@@ -56,9 +56,7 @@ class _Part:
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) if the choices together act as a I + b 11', which is faster than one choice at a
-        time.
-        """
+        """(a, b) if the choices together act as a I + b 11', which is faster than each in turn."""
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -67,9 +65,7 @@ class _Part:
         return float(known[0]), float(known[1])
 
     def act(self, turn: str, tensor: Tensor) -> Tensor:
-        """Return P' x ("apply") or P x ("apply_adjoint") on the first axis; P is the sum over
-        choices.
-        """
+        """Return P' x ("apply") or P x ("apply_adjoint") on axis 0; P is the sum over choices."""
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -151,9 +147,7 @@ class Sampled(DecodedTransition):
     def _require_fitting(
         self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
     ) -> None:
-        """Check a choice. `fitting` caches the sizes of channels already checked, by their
-        identity.
-        """
+        """Check a choice. `fitting` caches the sizes of channels checked before, by identity."""
         axes = choice.axes
         inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
         if not inside or axes[-1] >= len(self.sizes):
@@ -355,9 +349,7 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the cached channel equal to `made`, which may already have computed its
-        decoder.
-        """
+        """Return the cached channel equal to `made`, which may already have its decoder."""
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))
@@ -369,9 +361,7 @@ class Sampled(DecodedTransition):
         return {}
 
     def _alone(self, axis: int) -> list[tuple[Transition | None, frozenset[int], int]]:
-        """Return the channels that report one variable, each with its choices and their total
-        weight.
-        """
+        """Return the channels that report one variable, with their choices and total weight."""
         if axis not in self._known_alone:
             made: dict[tuple[object, ...], Transition | None] = {}
             merged: dict[Transition | None, list[int]] = {}

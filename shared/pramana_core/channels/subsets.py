@@ -113,9 +113,7 @@ class SubsetSelection(Transition):
 
     @property
     def exact_amplification(self) -> Fraction | None:
-        """The exact gamma; None if it is infinite because every subset contains the true
-        category.
-        """
+        """The exact gamma; None if infinite, because every subset contains the true category."""
         outside = RESOLUTION - self.inside_units
         if not outside:
             return None
@@ -160,9 +158,7 @@ class SubsetSelection(Transition):
 
     @cached_property
     def _inverse(self) -> npt.NDArray[np.complex128]:
-        """The Fourier transform of D as a function of category minus shift. Raises
-        SingularChannel.
-        """
+        """The Fourier transform of D by category minus shift. Raises SingularChannel."""
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The channel over subsets of {self.chosen} of {self.size} categories is singular:"

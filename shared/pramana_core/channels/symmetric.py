@@ -203,8 +203,7 @@ class Symmetric(MixingTransition, UnitTransition):
                 )
             # Rounding up exceeded the total, and the channel would not have the requested gamma.
             raise ChannelError(
-                f"A gamma of {gamma:g} over {size:.6g} categories needs probabilities finer than"
-                " 2^-32.",
+                f"Gamma {gamma:g} over {size:.6g} categories needs probabilities below 2^-32.",
                 remedy="Raise gamma, or randomize fewer categories together.",
             )
         return cls(size, off)
@@ -355,8 +354,7 @@ def _quantize_off(size: int, off: float) -> int:
     units = min(round(off * RESOLUTION), RESOLUTION // (size - 1))
     if off > 0 and units == 0:
         raise ChannelError(
-            f"A probability of {off:.3g} for each other category is too small to be a multiple of"
-            " 2^-32.",
+            f"A probability of {off:.3g} per other category is too small; the unit is 2^-32.",
             remedy="Raise p, or use fewer categories.",
         )
     return units
@@ -369,9 +367,7 @@ MIXTURE_CELLS = 1 << 62
 """The maximum number of cells of a block, so that a cell's index fits into 64 bits."""
 
 FINE = 1 << 20
-"""The maximum number of cells of a symmetric channel; for more, 2^-32 is too coarse and a mixture
-is used.
-"""
+"""Maximum number of cells of a symmetric channel; for more, 2^-32 is too coarse: use a mixture."""
 
 _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 

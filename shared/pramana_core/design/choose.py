@@ -50,9 +50,7 @@ _ROUNDS, _CLOSE, _STEEPNESS = 8, 1.01, 1.2
 """The rounds of the search for a gamma, its tolerance, and the exponent of its steps."""
 
 _LOOKS = 200_000
-"""The maximum number of pairs of a sampled set and a table for a prediction by the moment
-estimator.
-"""
+"""Maximum number of pairs of a sampled set and a table for a prediction by the moment estimator."""
 
 _MANY = "There are too many tables and sets for the moment estimator, so the tables are pooled."
 _PARTLY = "Reports do not contain each variable together with all its parents, for every structure."
@@ -124,9 +122,7 @@ class Design:
 
     @property
     def drawn(self) -> Plan:
-        """The plan by which records are randomized. With several owners, it has the parts of all of
-        them.
-        """
+        """The plan by which records are randomized, with the parts of all owners."""
         study = self.study_plan
         if study is None:
             return self.plan
@@ -134,9 +130,7 @@ class Design:
 
     @property
     def useful(self) -> bool:
-        """Whether a moderate association is visible, on average, in the wanted tables (see
-        `USEFUL`).
-        """
+        """Whether a moderate association is visible on average in wanted tables (see `USEFUL`)."""
         return not ties.exceeds(USEFUL, self.chosen.prediction.kept)
 
     @cached_property
@@ -159,9 +153,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables for which no table with another variable keeps a share of at least
-        `LITTLE`.
-        """
+        """The variables whose tables with other variables all keep a share below `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():
@@ -317,9 +309,7 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def _in_subsets(made: Option) -> bool:
-    """Whether some sampled set reports subsets. Without such a set, the option duplicates
-    `mixed`.
-    """
+    """Whether some sampled set reports subsets. If none does, the option duplicates `mixed`."""
     blocks = () if made.plan is None else made.plan.blocks
     return any(choice.channel.tags for block in blocks for choice in block.channel.choices)
 

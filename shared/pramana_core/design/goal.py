@@ -76,8 +76,7 @@ class Goal:
     def __post_init__(self) -> None:
         if not self.sets or self.order < 1 or not 0 <= self.minimum_support < 1:
             raise OptionError(
-                "A goal needs tables, an order of at least 1, and a minimum support of at least 0"
-                " and below 1."
+                "A goal needs tables, an order of at least 1, and a minimum support in [0, 1)."
             )
         if self.weights and len(self.weights) != len(self.sets):
             raise OptionError("A goal needs one weight for each table.")
@@ -209,8 +208,7 @@ def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
     total = math.comb(len(names), size)
     if total > COMBINATIONS:
         raise LimitExceeded(
-            f"There are {total} sets of {size} of {len(names)} variables; the limit is"
-            f" {COMBINATIONS}.",
+            f"There are {total} sets of {size} variables; the limit is {COMBINATIONS}.",
             where="length",
             remedy="Choose shorter itemsets.",
         )
@@ -224,8 +222,7 @@ def _require_predictable(domain: Domain, goal: Goal) -> None:
     cells = domain.project(largest).size
     if cells > CELLS:
         raise LimitExceeded(
-            f"The table of {list(largest)} has {cells} cells; errors can be predicted for at most"
-            f" {CELLS}.",
+            f"{list(largest)} has {cells} cells; errors can be predicted for {CELLS} at most.",
             where="length",
             remedy="Choose tables of fewer variables, or merge categories.",
         )

@@ -122,8 +122,7 @@ class Requirements:
         labels = [name for name, _ in self.owners]
         if listed != list(self.domain.names) or len(set(labels)) < len(labels):
             raise OptionError(
-                "Each variable must have exactly one owner, and the variables must be listed owner"
-                " by owner.",
+                "Each variable must have one owner, and variables must be listed by owner.",
                 where="owners",
             )
         if self.public:

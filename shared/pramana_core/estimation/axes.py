@@ -28,8 +28,7 @@ _TOGETHER = 64
 
 @dataclass(frozen=True)
 class Stratum:
-    """Reported counts of records that were randomized by the same channels, with one axis per
-    channel.
+    """Reported counts of records randomized by the same channels, with one axis per channel.
 
     `groups` lists, for each channel, the axes of the true table (of shape `shape`) that it
     randomizes; by default one axis for each channel. Axes in no group are not reported.
@@ -114,8 +113,7 @@ class Stratum:
     def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
         """Return the variance, per record, of the moment estimate of a margin.
 
-        The margin sums over the axes `gone`. `true` is the distribution of the records, as a true
-        table.
+        The margin sums over the axes `gone`. `true` is the records' distribution, as a true table.
         """
         second = self.expected(true[..., None]).reshape(self.reported.shape)
         for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
@@ -146,9 +144,7 @@ class Stratum:
         return self.listed() if few else None
 
     def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
-        """Return P' x, or P x, for the columns of x (cells or reports in the channels' order,
-        sets).
-        """
+        """Return P' x, or P x, for the columns of x (cells or reports in channel order, sets)."""
         before, sets = 1, tensor.shape[-1]
         for part in self._parts:
             size, made = part.shape[::-1] if adjoint else part.shape
@@ -211,8 +207,7 @@ def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
 def moment(strata: Sequence[Stratum]) -> Tensor:
     """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2), unbiased and raw.
 
-    Estimates from different channels are added. Raises SingularChannel, EstimationError without
-    strata.
+    Estimates of all channels are added. Raises SingularChannel, EstimationError without strata.
     """
     if not strata:
         raise EstimationError("There are no reported counts to estimate from.")
@@ -439,8 +434,7 @@ def reported_strata(
     domain = _joint([axes for _, axes in parts], wanted)
     if domain.size > limit:
         raise LimitExceeded(
-            f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
-            " allowed.",
+            f"The table over {list(domain.names)} has {domain.size} cells; the limit is {limit}.",
             remedy="Request fewer variables at once, or give them fewer categories.",
         )
     return domain, [

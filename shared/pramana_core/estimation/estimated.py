@@ -85,8 +85,7 @@ class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
     `pooled` has the tables that come from a model, `filled` the tables assembled from smaller ones.
-    If these marginals are part of others, `whole` has the others' tables; `note` adds each table
-    there too.
+    If these marginals are part of others, `whole` has the others' tables; `note` adds tables there.
     """
 
     whole: UsedTables | None = None
@@ -116,8 +115,7 @@ class EstimatedMarginals:
         variables: the variables of `domain`; by default all.
         tick: called during long estimates; an exception that it raises stops them.
 
-    Raises OptionError: an unknown estimator, or an order below 1. DomainError: sources differ in
-    categories.
+    Raises OptionError: an unknown estimator, or an order below 1. DomainError: categories differ.
     """
 
     def __new__(cls, *_given: object, estimator: Estimator = "moment", **_options: object) -> Self:
@@ -229,9 +227,7 @@ class EstimatedMarginals:
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return evidence from the reports' likelihood (see `Evidence`) or, if pooled, Wald's
-        statistic.
-        """
+        """Return evidence by reports' likelihood (see `Evidence`) or, if pooled, by Wald's test."""
         self._require_known([*left, *right, *given])
         return self._evidence.independence(left, right, given)
 
@@ -346,9 +342,7 @@ def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Ax
 
 
 class MomentMarginals(EstimatedMarginals):
-    """Unbiased estimates by each source's inverse channels, combined with weights of least
-    variance.
-    """
+    """Unbiased estimates by each source's inverse channels, combined with least variance."""
 
     @cached_property
     def _weights(self) -> SourceWeights | None:
@@ -394,9 +388,7 @@ class MomentMarginals(EstimatedMarginals):
         return found
 
     def _positive(self, counts: Tensor, stratum: Stratum) -> Tensor:
-        """Return the counts as shares if all reports are possible under them, else a fitted
-        distribution.
-        """
+        """Return the counts as shares if they make all reports possible, else a fitted prior."""
         estimate = np.maximum(counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()

@@ -160,8 +160,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the gain expected by chance, before
-        penalties.
+        """The factor by which randomization multiplies the gain due to chance, before penalties.
 
         It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
         independence (design section 5), and infinite if a channel has no inverse.
@@ -177,8 +176,7 @@ class ConditionalIndependence(Independence):
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of `draws` bootstrap samples of the reports, shape (draws,).
 
-        Ratios are within `_ROUGHLY` nats of their maxima, or a thousandth of `ratio`. Raises
-        NotConverged.
+        Ratios are within `_ROUGHLY` nats of their maxima, or `ratio` / 1000. Raises NotConverged.
         """
         strata = [stratum for stratum in self.table.strata if stratum.records > 0]
         reports = [
@@ -266,9 +264,7 @@ WHOLE_CELLS = 1 << 12
 """The maximum number of true cells for which networks are compared by whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
-"""The maximum number of cells of a cached table, and the maximum number of cached tables, for
-further tests on them.
-"""
+"""Maximum number of cells of a cached table, and of cached tables, for further tests on them."""
 
 
 class Evidence:
@@ -297,9 +293,7 @@ class Evidence:
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return the fit of a network to whole records, or None if they have more than
-        `WHOLE_CELLS` cells.
-        """
+        """Return a network's fit to whole records; None if they have over `WHOLE_CELLS` cells."""
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None

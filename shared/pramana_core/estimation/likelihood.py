@@ -1,7 +1,6 @@
 """Maximum likelihood of true tables given reports: unrestricted or under a model.
 
-Many sets of reports with one layout are maximized at once, so a bootstrap costs little more
-than one fit.
+Sets of reports of one layout are maximized at once, so a bootstrap costs little more than one fit.
 """
 
 from __future__ import annotations
@@ -112,9 +111,7 @@ class Maximum:
 
 
 def saturated(strata: Sequence[Stratum]) -> float:
-    """Return the log-likelihood of the reports under their own shares, an upper bound for any
-    model.
-    """
+    """Return the reports' log-likelihood under their own shares, an upper bound for any model."""
     return sum(float(xlogy(s.column, s.column / max(s.records, 1.0)).sum()) for s in strata)
 
 

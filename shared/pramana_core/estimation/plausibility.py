@@ -33,9 +33,7 @@ PAIRS_TRIED = 8 * PAIRS
 """The maximum number of pairs that are tried in the search for small tables."""
 
 COLUMN_CELLS, PAIR_CELLS = 1 << 16, 4096
-"""The maximum number of cells of a table of a variable (or of an indivisible joint block) and of a
-pair.
-"""
+"""Maximum number of cells in a variable's (or indivisible joint block's) table and in a pair's."""
 
 RECORDS = 10_000_000
 """The maximum number of records that are examined."""
@@ -47,9 +45,7 @@ HINT = 1.0
 """The excess over chance, in standard deviations, above which bets are made."""
 
 STEPS = 300
-"""The maximum number of steps towards the most likely table; bets are fair wherever the climb
-ends.
-"""
+"""Maximum number of steps towards the most likely table; bets are fair wherever the climb ends."""
 
 _BOLDEST, _TOLERANCE = 0.9, 0.5
 _ROUNDING = 1e-12
@@ -173,8 +169,7 @@ def _odds(learned: Stratum) -> Tensor | None:
     """Return the odds of the bet, or None if nothing has contradicted the channels so far.
 
     Odds of n / P't, for reports n and the most likely true table t, grow fastest (Gruenwald, de
-    Heide and Koolen 2024). They are shrunk by the share that chance alone explains (James and Stein
-    1961).
+    Heide and Koolen 2024). They are shrunk by the share due to chance (James and Stein 1961).
     """
     reported, records = learned.reported, learned.records
     if records == 0:

@@ -196,9 +196,7 @@ class Laws:
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
-        """Return the `SeparatePair` of two variables, or None if the pair is estimated cell by
-        cell.
-        """
+        """Return the `SeparatePair` of two variables, or None if they are estimated by cell."""
         return self._pairs.get(names, lambda: self._separated(names))
 
     def _separated(self, names: Names) -> SeparatePair | None:
@@ -277,9 +275,7 @@ class Laws:
         return self.entropic(names, self.parts(names, len(names) - 1))
 
     def parts(self, names: Names, most: int | None = None) -> list[Names]:
-        """Return the estimated sets of up to `most` (default: all) variables, smaller sets
-        first.
-        """
+        """Return the estimated sets of up to `most` (default: all) variables, smallest first."""
         found: list[Names] = []
         largest = len(names) if most is None else most
         for size in range(2, min(largest, self._order) + 1):
@@ -326,9 +322,7 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables never reported together and the variable that links them, or
-        None.
-        """
+        """Return two variables never reported together and their linking variable, or None."""
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]

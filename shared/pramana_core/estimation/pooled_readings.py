@@ -33,9 +33,7 @@ from pramana_core.progress import Tick
 
 
 def product(factors: Sequence[Tensor]) -> Tensor:
-    """Return the Kronecker product of vectors or of matrices; the index of the last varies
-    fastest.
-    """
+    """Return the Kronecker product of vectors or matrices; the last one's index varies fastest."""
     first, *others = factors
     for other in others:
         if first.ndim == 1:
@@ -47,9 +45,7 @@ def product(factors: Sequence[Tensor]) -> Tensor:
 
 
 LISTED_CELLS = 1 << 12
-"""The maximum number of cells of a set with a listed channel that is read as a set, not variable by
-variable.
-"""
+"""Maximum number of cells of a set with a listed channel that is read as a set, not by variable."""
 COUNTED_CELLS = 1 << 16
 """The maximum number of cells of any set that is read as a set."""
 
@@ -196,9 +192,7 @@ class PooledReadings:
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def per_record(self) -> dict[object, float]:
-        """Return the weight of one record in `shares`, by the way it reports the table's only
-        variable.
-        """
+        """Return one record's weight in `shares`, by how it reports the table's only variable."""
         return {
             r.alone[0]: float(w / r.records)
             for w, r in zip(self.weights, self.readings, strict=True)

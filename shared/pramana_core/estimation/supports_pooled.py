@@ -37,9 +37,7 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items from pooled tables. `note` receives variables that are estimated from
-    pairs.
-    """
+    """Supports of items from pooled tables. `note` receives variables estimated from pairs."""
 
     def __init__(
         self,
@@ -88,8 +86,7 @@ class PooledSupports:
                 self._note(names)
         if itemsets.shape[1] > LONGEST and not read.all():
             raise LimitExceeded(
-                f"Supports of {itemsets.shape[1]} items cannot be computed from pairs; the limit is"
-                f" {LONGEST} items.",
+                f"Pairs give supports of at most {LONGEST} items, not of {itemsets.shape[1]}.",
                 where="items",
                 remedy="Limit the length of itemsets, or raise the minimum support.",
             )

@@ -35,8 +35,7 @@ class SourceReports:
         return float(self.fitted.sum())
 
     def estimators(self, weights: Tensor) -> Tensor:
-        """Return functions of a report, (q, reports...), for sums of true counts weighted by
-        `weights`.
+        """Return functions of a report, (q, reports...), for sums of true counts with `weights`.
 
         The sum of such a function over the reports estimates the weighted sum.
         """
@@ -213,9 +212,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F (cells x r), where F F' sums the products of estimators. `more` adds columns to
-        F.
-        """
+        """Return F (cells x r) whose F F' sums the products of estimators. `more` adds columns."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

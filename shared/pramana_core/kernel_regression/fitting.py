@@ -164,9 +164,7 @@ def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
 
 
 def explained(values: Floats, predicted: Floats) -> Floats:
-    """Return the share of each column's variance that predictions explain; 0 for a constant
-    column.
-    """
+    """Return each column's share of variance that predictions explain; 0 for constant columns."""
     variance = np.mean((values - values.mean(axis=0)) ** 2, axis=0)
     lost = np.mean((values - predicted) ** 2, axis=0)
     share: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)

@@ -171,9 +171,7 @@ def tune(
 def tune_penalties(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> tuple[float, ...]:
-    """Return each target's penalty: that of its smoothest fit if `smooth`, else of the least
-    error.
-    """
+    """Return each target's penalty: of its smoothest fit if `smooth`, else of least error."""
     fits = _penalty_fits(spectrum, points, targets, smooth=smooth)
     if smooth:
         return smoothest([fits])[1]

@@ -1,8 +1,7 @@
 """Access to the compiler of loops: numba, an optional extra that takes a second to load.
 
 Modules of kernels decorate functions with `compiled`, and so load numba on import. Such a module is
-imported inside a function, after `can_compile()` returned True; otherwise the function uses another
-path.
+imported inside a function, after `can_compile()` returned True; otherwise another path is used.
 """
 
 from __future__ import annotations

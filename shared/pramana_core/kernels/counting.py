@@ -113,9 +113,7 @@ class _Layout:
         return cls(columns, sizes, tables, places, records)
 
     def part(self, start: int, stop: int) -> list[Codes]:
-        """Return a range of records as contiguous codes: bytes or uint32. Raises DomainError,
-        _Outside.
-        """
+        """Return a range of records as codes: bytes or uint32. Raises DomainError, _Outside."""
         found = []
         for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             own = np.asarray(codes[start:stop])

@@ -21,9 +21,7 @@ BLOCK = 1 << 12
 RUN = 1 << 16
 """The records counted in one table before the next, so that codes stay in the second cache."""
 SPREAD_CELLS = 1 << 12
-"""The maximum number of cells of a table with four copies of its counts, so that no count waits for
-another.
-"""
+"""Maximum number of cells of a table whose counts have four copies, so that none must wait."""
 
 _carray, _at = memory_access()
 

@@ -34,9 +34,7 @@ Places = tuple[int, ...]
 T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
-"""The maximum number of cells of a cube that is counted once; every marginal is then a sum over
-it.
-"""
+"""Maximum number of cells of a cube that is counted once; every marginal is then a sum over it."""
 
 KEPT_CELLS = 1 << 22
 """Without a cube, the most recent tables are cached up to this total of cells (32 MB)."""
@@ -103,9 +101,7 @@ class Independence(ABC):
 
     @property
     def inflation(self) -> float:
-        """The factor by which randomization multiplies the gain expected by chance, before
-        penalties.
-        """
+        """The factor of randomization for the gain expected by chance, before penalties."""
         return 1.0
 
 
@@ -127,9 +123,7 @@ class Supports(Protocol):
         """Return the estimated counts of n itemsets, given as ascending item indices (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the counts for rules from itemsets. `antecedents`, (n, k), flags the antecedents'
-        items.
-        """
+        """Return the counts for rules from itemsets. `antecedents`, (n, k), flags their items."""
 
 
 class Marginals(Protocol):
@@ -177,9 +171,7 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """For each model that tables come from, a test of whether the reports contradict the
-        model.
-        """
+        """For each model that tables come from, a test of whether the reports contradict it."""
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
@@ -200,8 +192,7 @@ class RecordTables(ABC):
     """Counts of reported codes over any subset of some records' columns.
 
     If the product of `sizes` is at most `CUBE_CELLS`, columns are read once. Otherwise they are
-    read whenever new tables are requested. One pass counts tables of up to `pass_cells` cells
-    together.
+    read whenever new tables are requested. One pass counts up to `pass_cells` cells.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS

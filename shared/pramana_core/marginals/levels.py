@@ -27,14 +27,10 @@ A list may also name groups: `{"north": ["city"], "city": ["A", "B"], "south": [
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _DEEPEST, _LONGEST_NAME = 20, 256
-"""The maximum number of levels of groups, and the maximum number of characters of a group's
-name.
-"""
+"""The maximum number of levels of groups, and of characters of a group's name."""
 
 _AT_ONCE = 16
-"""The maximum number of rows whose errors are computed together; each row needs one number per
-report.
-"""
+"""Maximum number of rows whose errors are computed together; each needs a number per report."""
 
 
 @dataclass(frozen=True)

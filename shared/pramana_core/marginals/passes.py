@@ -46,8 +46,7 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` has a record or more, and all columns `names`. An exception from `tick` stops the
-        count.
+        `reports` has a record or more, and all columns `names`. An exception from `tick` stops it.
         """
 
 
@@ -218,9 +217,7 @@ def _counts(
 
 
 def waited(running: Future[T], tick: Tick) -> T:
-    """Return the result of work in another thread. `tick` is called while waiting, and may
-    raise.
-    """
+    """Return the result of work in another thread. `tick` is called meanwhile, and may raise."""
     while not running.done():
         tick()
         wait([running], TICK_SECONDS)
@@ -309,9 +306,7 @@ def _count_tagged(
 def _count(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> None:
-    """Add records with the same number of columns to `found`; axes and codes: (records,
-    columns).
-    """
+    """Add records with equally many columns to `found`; axes and codes: (records, columns)."""
     sets, place = _distinct(axes, len(widths))
     shapes = [tuple(int(size) for size in widths[members]) for members in sets]
     cells = [math.prod(shape) for shape in shapes]

@@ -24,8 +24,7 @@ def score_interval(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of w with (s - w)^2 <= z^2 variance(w), not cut to [0, 1].
 
-    `share` has the estimates s, and `square` the mean squares m over the reports, in the same
-    shape.
+    `share` has the estimates s, and `square` the mean squares m over the reports, in one shape.
     """
     noise, factor = np.maximum(square - share, 0.0), z**2 / records
     if not population:

@@ -66,9 +66,7 @@ class MarginalTable(ABC):
 
     @property
     def filled_in(self) -> bool:
-        """Whether counts are assembled from smaller tables, assuming no interactions of larger
-        sets.
-        """
+        """Whether counts are assembled from smaller tables, assuming no larger interactions."""
         return False
 
     @property

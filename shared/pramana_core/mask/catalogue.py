@@ -1,6 +1,4 @@
-"""All masking methods by name, with their options and guarantees, and a function that applies
-them.
-"""
+"""All masking methods by name, with their options and guarantees, and a function to apply them."""
 
 from __future__ import annotations
 

@@ -75,9 +75,7 @@ _LABELS = 8
 _LONGEST = 26
 
 
-def relationships_chart(
-    versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
-) -> Chart:
+def relationships_chart(versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair]) -> Chart:
     """Return a chart with a column for each relationship and a row for each version."""
 
     def draw(axes: Sequence[Axes]) -> None:
@@ -95,8 +93,8 @@ def relationships_chart(
 
     size = (0.4 + WIDE * len(pairs), 0.5 + HIGH * len(versions))
     parts = len(versions) * len(pairs)
-    title = heading or "Relationships: " + ", ".join(name for name, _ in versions)
-    return Chart(title, "relationships", size, draw, heading, parts, columns=len(pairs))
+    title = "Relationships: " + ", ".join(name for name, _ in versions)
+    return Chart(title, "relationships", size, draw, parts=parts, columns=len(pairs))
 
 
 MARKS = "o^sDvPX"
@@ -108,15 +106,13 @@ def colour_of(row: int) -> str:
     return colours[row % len(colours)]
 
 
-def cloud(
-    axis: Axes, across: Column, up: Column, colour: str, mark: str = "o", size: float = 5.0
-) -> None:
+def cloud(axis: Axes, across: Column, up: Column, colour: str, mark: str = "o") -> None:
     """Draw records as dots and, as a line, the means of groups of records."""
     x, y = _numbers(across), _numbers(up)
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int))
     shown = x + _spread(across, len(x))
     axis.scatter(
-        shown[chosen], y[chosen], s=size, marker=mark, color=colour, alpha=0.45, linewidths=0,
+        shown[chosen], y[chosen], s=5, marker=mark, color=colour, alpha=0.45, linewidths=0,
         rasterized=True,
     )  # fmt: skip
     centres, means = trend(across, y)

@@ -61,9 +61,7 @@ class ExplainedVariance:
 
 
 def gained(target: Floats, simple: Floats | float, flexible: Floats) -> ExplainedVariance:
-    """Return how far the R2 of n flexible predictions exceeds that of simple ones (delta
-    method).
-    """
+    """Return how far n flexible predictions' R2 exceeds that of simple ones (delta method)."""
     around = np.square(target - target.mean())
     mean = float(around.mean())
     if mean <= 0:

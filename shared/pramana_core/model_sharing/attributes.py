@@ -141,8 +141,7 @@ class TreeSchema:
         names = [*self.names, self.target.name]
         if len(set(names)) < len(names) or not self.attributes:
             raise DomainError(
-                "A tree needs a class and at least one attribute, with distinct names, not"
-                f" {names}.",
+                f"A tree needs a class and attributes, with distinct names, not {names}.",
                 where=self.target.name,
             )
 

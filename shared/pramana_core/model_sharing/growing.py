@@ -145,8 +145,7 @@ def _indicated(records: Records) -> list[tuple[str, int | None]]:
     most_ranks = max(map(len, records.values.values()), default=0)
     if len(places) * len(records) > MOST_CELLS or most_ranks > MOST_RANKS:
         raise LimitExceeded(
-            f"{len(records):,} records with {len(places):,} categories and numbers are too many for"
-            " one tree.",
+            f"{len(records):,} records with {len(places):,} values are too many for one tree.",
             remedy="Exclude attributes of many categories, or group their categories.",
         )
     return places

@@ -21,8 +21,7 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records: class codes, and for each attribute the code of a category or the rank of a
-    number.
+    """n records: class codes, and for each attribute a category's code or a number's rank.
 
     Ranks are from 0; `values` has the distinct numbers of each attribute, ascending.
     """

@@ -156,9 +156,7 @@ def grow_private_tree(
 
 
 def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> None:
-    """Choose a node's question from the public list of questions. If the list is empty, the node
-    stays a leaf.
-    """
+    """Choose a node's question from the public list; with an empty list, the node stays a leaf."""
     listed = questions.at(node.box)
     if not listed:
         return

@@ -25,8 +25,7 @@ class PrivateOptions:
     Attributes:
         depth: the number of questions on each path, or None for the largest depth at which the
             counts of leaves are well above their noise (`depth_for`).
-        splits: the share of epsilon for the choice of the questions; the counts use the remaining
-            share.
+        splits: the share of epsilon for the choice of the questions; the rest is for the counts.
         grid: the number of equal steps into which thresholds divide the declared range of an
             attribute.
 

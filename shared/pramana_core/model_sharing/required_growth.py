@@ -193,9 +193,7 @@ _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
 
 
 def _first_splits(records: Records, requirement: Requirement) -> int:
-    """Return how many first splits of each attribute are tried; 0 means only the best of all
-    splits.
-    """
+    """Return how many first splits of each attribute to try; 0 means only the best of all."""
     if requirement.c is None or not requirement.exact:
         return 0
     return min(_FIRST_SPLITS, _MOST_TRIED // (len(records) * len(records.schema.names)))

@@ -125,8 +125,7 @@ def _ranked(leaf: Leaf, l: int) -> tuple[float, float]:  # noqa: E741
         return ranked[0], sum(ranked[l - 1 :])
     if l > 2:
         raise ModelError(
-            "A tree that has only hits and misses cannot show whether its paths are diverse by"
-            " exact counts.",
+            "Hits and misses do not show whether paths are diverse by exact counts.",
             where="exact",
             remedy="Require diversity by hits and misses, or use a tree with all class counts.",
         )

@@ -32,8 +32,7 @@ class Leaf:
     """A leaf, with its class and the counts of records of that class (`hit`) and others (`miss`).
 
     `distribution` has the counts of all classes, if known. Counts may be fractions. Raises
-    ModelError: a count is negative or too large, counts contradict each other, or the class does
-    not exist.
+    ModelError: a count is negative or too large, counts conflict, or the class does not exist.
     """
 
     label: int
@@ -71,9 +70,7 @@ class Leaf:
 
     @classmethod
     def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
-        """Return the leaf with these class counts. A tie goes to the first class. Raises
-        ModelError.
-        """
+        """Return the leaf with these class counts; ties go to the first. Raises ModelError."""
         known = tuple(float(count) for count in counts)
         if not known:
             raise ModelError("A leaf needs the count of at least one class.", where="leaf")
@@ -124,9 +121,8 @@ class SharedTree:
     """A decision tree with a schema; it is a `GlobalModel`.
 
     Raises ModelError: a split uses an attribute or a category that the schema lacks, its parts do
-    not exactly cover its node, or a leaf has a different number of classes than the schema.
-    LimitExceeded: the tree has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`
-    leaves.
+    not exactly cover its node, or a leaf has more or fewer classes than the schema. LimitExceeded:
+    the tree has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES` leaves.
     """
 
     kind: ClassVar = "tree"

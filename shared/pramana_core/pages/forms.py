@@ -59,8 +59,7 @@ def require_word(key: bytes, cookie: str, word: str) -> None:
 def cookie_header(
     name: str, value: str, seconds: int | None = None, *, over_tls: bool = False
 ) -> str:
-    """Return the header that sets a cookie for the page's folder, hidden from scripts and other
-    sites.
+    """Return the header of a cookie for the page's folder, hidden from scripts and other sites.
 
     Without `seconds` the cookie ends with the browser session.
     """

@@ -46,9 +46,7 @@ def write_epsilon(value: float | None) -> str:
 
 
 def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:
-    """Return a bar of parts, each with a class and a length out of `whole`, and the text
-    `words`.
-    """
+    """Return a bar of parts, each with a class and a length out of `whole`, with label `words`."""
     x, drawn = 0.0, []
     for kind, length in parts:
         width = 100 * min(max(length / whole if whole else 0.0, 0.0), 1.0)

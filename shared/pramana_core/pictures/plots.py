@@ -1,8 +1,7 @@
 """One style for all pictures with axes, legible in print and to colour-blind readers.
 
 Colours are from Okabe and Ito (2008); line styles or markers differ as well. Drawing a picture
-again gives the same bytes. Pictures are drawn one at a time, because matplotlib's settings are
-global.
+again gives the same bytes. Pictures are drawn in turn, because matplotlib's settings are global.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from pramana_core.pictures.svg import breadth, escape, own_axes, printable, short
 
@@ -129,9 +127,7 @@ def svg(
 
 
 def _group(found: re.Match[str]) -> str:
-    """Return the opening tag of a group, with its title or, without a title, without its unused
-    id.
-    """
+    """Return the opening tag of a group, with its title or, if it has none, without its id."""
     words = found[2].removeprefix(_TITLE)
     return "<g" if words == found[2] else f"<g><title>{words}</title"
 
@@ -151,13 +147,13 @@ def _cut(words: str) -> str:
     return short(words, _LONGEST)
 
 
-def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
+def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = ()) -> None:
     """Give an axis a row for each name, with row 0 at the top and notes to the right of the rows.
 
-    Letters have the given size in points, or are smaller if rows are too low.
+    Letters have 9 points, or are smaller if rows are too low.
     """
     axis_height = axis.get_window_extent().height * 72 / axis.figure.dpi
-    size = min(size, _OF_ROW * axis_height / max(len(names), 1))
+    size = min(9, _OF_ROW * axis_height / max(len(names), 1))
     axis.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axis.set_yticks(range(len(names)), list(map(_cut, names)), fontsize=size, parse_math=False)
     axis.tick_params(axis="x", labelsize=size)
@@ -172,11 +168,11 @@ def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: floa
         )  # fmt: skip
 
 
-def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> None:
+def above(axis: Axes, x: float, words: str, across: str) -> None:
     """Write words above an axis at x; the coordinates `across` are `data` or `axes fraction`."""
     axis.annotate(
         words, (x, 1), (0, 4), xycoords=(across, "axes fraction"), textcoords="offset points",
-        ha=ha, fontsize=9, annotation_clip=False,
+        fontsize=9, annotation_clip=False,
     )  # fmt: skip
 
 
@@ -222,19 +218,6 @@ def interval(
         markerfacecolor="white" if hollow else colour,
     )
     entitle(line, words)
-
-
-def curve(
-    axis: Axes,
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    colour: object,
-    marker: str,
-    label: str,
-    dash: str = "-",
-) -> None:
-    """Draw a curve with a mark at each point."""
-    axis.plot(x, y, dash, marker=marker, markersize=5, color=colour, label=label)
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:

@@ -138,8 +138,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of straight (one point) or curved (three points) segments, optionally with
-    an arrow."""
+    """A line of straight (one point) or curved (three) segments, optionally with an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]
@@ -189,8 +188,7 @@ _MARKER = (
 class Group:
     """Shapes that belong together, placed at `place` in the surrounding picture.
 
-    SVG shows `title` under the pointer. With `apart`, each shape is on its own line of the SVG
-    text.
+    `title` appears under the pointer. With `apart`, each shape is on its own line of the SVG text.
     """
 
     parts: Sequence[Shape]

@@ -80,8 +80,8 @@ class TreePicture:
     """A tree laid out on a plane with a width and a height.
 
     The legend shows `target`, which is the name of the class variable and its categories. A node
-    has 1 or 2 lines of notes (`lines`). The text `title` is at the top, `said` below the legend,
-    and `foot` at the bottom.
+    has 1 or 2 lines of notes (`lines`). The text `said` is below the legend, and `foot` at the
+    bottom.
     """
 
     def __init__(
@@ -90,11 +90,10 @@ class TreePicture:
         target: tuple[str, Sequence[str]],
         lines: int = 1,
         *,
-        title: str = "",
         said: str = "",
         foot: str = "",
     ) -> None:
-        self._more, self._title, self._foot = lines - 1, title, foot
+        self._more, self._foot = lines - 1, foot
         self._row, self._box = 44.0 + 18 * self._more, 38.0 + 16 * self._more
         self._bar = 90.0 + 20 * self._more
         self._places: list[tuple[Item, int, float]] = []
@@ -108,16 +107,14 @@ class TreePicture:
             for item, level, _ in self._places
             if not item.answers
         )
-        self._top = 2 * MARGIN + 26 + (24 if title else 0)
+        self._top = 2 * MARGIN + 26
         self._bottom = self._top + self._rows * self._row + MARGIN
-        self.width = max(leaf + 2 * MARGIN, end + MARGIN, breadth(title, _NAME) + 2 * MARGIN)
+        self.width = max(leaf + 2 * MARGIN, end + MARGIN)
         self.height = self._bottom + (20 if foot else 0)
 
     def parts(self) -> Iterator[Shape]:
         """Yield the shapes of the picture."""
-        if self._title:
-            yield Text(MARGIN, MARGIN + 13, self._title, _NAME, "#222", bold=True)
-        yield Group([self._legend], place=(0, 24 if self._title else 0))
+        yield Group([self._legend], place=(0, 0))
         drawn: list[Shape] = [line for place in self._places for line in self._lines(*place)]
         drawn += [self._node(*place) for place in self._places]
         yield Group(drawn, place=(MARGIN, self._top), apart=True)

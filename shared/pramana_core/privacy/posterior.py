@@ -136,8 +136,7 @@ class KAnonymity:
 
     `categories` is K_p. The divergence of a report, in bits, is that of the posterior from the
     uniform distribution over the plausible categories. `least_divergence` is the smallest over all
-    reports (Dist_K), and `worst_divergence` the largest. A divergence of log2 K_p bits would mean
-    certainty.
+    reports (Dist_K), and `worst_divergence` the largest. log2 K_p bits would mean certainty.
     """
 
     categories: int

@@ -9,14 +9,12 @@ bound (`Amplification`) holds. They are the owner, a peer, and a miner that coll
 Releases count as follows:
 
 * All reports under the same pseudonyms are one joint report of the record:
-  `ShuffledReport.together`. Releasing the same draw again adds nothing; a new draw adds one report.
-  If a channel may depend on earlier reports, only the worst report with the same local loss is
-  assumed.
+  `ShuffledReport.together`. Releasing the same draw again adds nothing; a new draw adds one. If a
+  channel may depend on earlier reports, only the worst report with the same local loss is assumed.
 * Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds.
 * An attacker who knows facts about a record, such as its public columns, owners or batch, searches
   only the records that share them: n is `smallest_group`. The records that changed between a
-  release and its replacement are also a group. A withdrawn release still counts, because it was
-  seen.
+  release and its replacement are also a group. A withdrawn release counts, because it was seen.
 * An attacker who knows in advance which set a record reports searches only the records of that set:
   `known_set_loss`.
 
@@ -285,8 +283,7 @@ def largest_gamma(records: int, central: CentralLoss) -> float:
 
 
 def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:
-    """Return a lower bound on delta, from one test that distinguishes one pair of neighbouring
-    tables.
+    """Return a lower bound on delta, from a test that distinguishes two neighbouring tables.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -302,8 +299,7 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
     """Return the size of the smallest group of records with equal values in all known columns.
 
     Args:
-        known: columns of n entries each, such as public columns, the owners of the record, and
-            batches.
+        known: columns of n entries each, such as public columns, the record's owners, and batches.
 
     Raises:
         OptionError: the columns differ in length, or the list is empty.
@@ -521,9 +517,7 @@ def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, fl
 
 
 def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
-    """Return the smallest count outside the lower tail, and the probabilities from there to the
-    upper tail (see `_TAIL`).
-    """
+    """Return the first count between the tails (see `_TAIL`), and the probabilities there."""
     spread = _TAIL / 3 + math.sqrt(_TAIL**2 / 9 + 2 * _TAIL * trials * p * (1 - p))  # Bernstein
     low = max(0, math.floor(trials * p - spread))
     high = min(trials, math.ceil(trials * p + spread))

@@ -23,8 +23,7 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 class CoinDisclosure:
     """The loss from an owner's part of a study plan, for each value of the coin named `coin`.
 
-    `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
-    epsilon.
+    `spans` are (start, end, epsilon), ascending: one whose coin is in [start, end) loses epsilon.
     """
 
     coin: str
@@ -85,8 +84,7 @@ class ColumnDisclosure:
 class Extremes:
     """The largest growth of a belief about one column, in both extreme cases (see the module).
 
-    `independent` adds the draws of the column with the largest loss, `determined` those of all
-    columns.
+    `independent` adds the draws of the column of largest loss, `determined` those of all columns.
     """
 
     independent: Amplification

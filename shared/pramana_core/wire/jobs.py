@@ -151,8 +151,7 @@ class CountsSpec(RecordsSpec):
     default depends on the plans of the records. `order` is the largest number of variables that
     interact in pooled tables; its default depends on the records. With records `any`, a variable
     that an owner does not report is missing from that owner's records. Whether it is missing must
-    not depend on its value. If some records lack a variable, the estimator must be `ml` or
-    `pooled`.
+    not depend on its value. If records lack variables, the estimator must be `ml` or `pooled`.
     """
 
     estimator: EstimatorName | None = None

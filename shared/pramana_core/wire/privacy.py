@@ -86,9 +86,7 @@ class CentralMessage(Message):
 
     @classmethod
     def of(cls, report: ShuffledReport, records: int, delta: float = DELTA) -> CentralMessage:
-        """Return the message for a record's joint report. Raises OptionError: there are no
-        records.
-        """
+        """Return the message for a record's joint report. Raises OptionError without records."""
         epsilon = central_loss(report, records, delta).epsilon
         if not math.isfinite(epsilon):
             return cls(records=records, unstated="the loss of a record is unbounded.")
@@ -111,8 +109,7 @@ class CentralMessage(Message):
 class ExtremesMessage(Message):
     """The largest growth of a belief about one column, under each of two extreme assumptions.
 
-    Either the columns are `independent` of each other, or each determines all others
-    (`determined`).
+    Either the columns are `independent`, or each determines all others (`determined`).
     """
 
     independent: AmplificationMessage
@@ -130,8 +127,7 @@ class ExtremesMessage(Message):
 class ColumnPrivacy(Message):
     """The loss of one column by its own draws; null if its true values are reported.
 
-    `left` is what remains of the budget per column. It is null without a budget, and for true
-    values.
+    `left` remains of the budget per column. It is null without a budget, and for true values.
     """
 
     owner: Name
@@ -182,8 +178,7 @@ class PlannedLoss(Message):
 class UnboundedRelease(Message):
     """A release that no gamma bounds: its columns, and a sentence with the reason.
 
-    `confidential` are the columns computed from true values, and `told` the columns with true
-    values.
+    `confidential` are the columns computed from true values, and `told` those with true values.
     """
 
     owner: Name

@@ -161,8 +161,7 @@ class Consistency(Message):
     `p_value` is an upper bound on the probability that honest reports give this much evidence
     against the plan; `inconsistent` means 0.001 or less. `variables` are the variables of the table
     with the most evidence. `tables` counts the examined tables, and `left_out` the tables that are
-    too large or too many to examine. A `not-examined` release has no p-value, for the `reason`
-    given.
+    too large or too many to examine. A `not-examined` release has no p-value, for a `reason` given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -174,8 +173,7 @@ class Consistency(Message):
 
 
 class RepeatedReports(Message):
-    """A comparison of a block's reports with earlier releases of the owner that used the same
-    draws.
+    """A comparison of a block's reports with the owner's earlier releases that used the same draws.
 
     `compared` is the count of those releases. `records` counts the records of this release that are
     also in one of them, and `changed` those that one of the `releases` (ids) reports differently.

@@ -88,8 +88,7 @@ class SingleReport(Message):
 
 
 class ReportBatch(Message):
-    """Reports made under the plan with this digest, one row each: a code per variable, in plan
-    order.
+    """Reports by the plan with this digest, one row each: a code per variable, in plan order.
 
     The same `batch` with the same rows counts once, however often it is sent.
     """
@@ -204,8 +203,7 @@ class CellFormat:
     def counted(self, cells: npt.NDArray[np.void]) -> dict[bytes, int]:
         """Return the count of each distinct cell, in ascending order."""
         whole = np.ascontiguousarray(cells).view(f"V{self.width}")
-        # Sorted as strings of one width, which numpy compares byte by byte; it strips final zero
-        # bytes, which are restored.
+        # Sorted as strings of one width, compared byte by byte; final zero bytes are restored.
         order = np.sort(whole.view(f"S{self.width}"))
         starts = np.flatnonzero(np.concatenate([[True], order[1:] != order[:-1]]))
         numbers = np.diff(starts, append=len(order))

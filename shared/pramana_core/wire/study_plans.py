@@ -77,9 +77,7 @@ class StudyPlanView(Message):
 
     @classmethod
     def of(cls, study: str, plan: StudyPlan) -> StudyPlanView:
-        """Return the view of a study plan. Raises LimitExceeded if a loss is too costly to
-        compute.
-        """
+        """Return a study plan's view. Raises LimitExceeded if a loss is too costly to compute."""
         return cls(
             study=study,
             digest=plan.digest,

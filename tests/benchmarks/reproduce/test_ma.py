@@ -83,7 +83,7 @@ def test_samples_follow_the_two_triangles(assert_distribution):
 
 def test_distance_of_four_flat_pieces_is_one_half():
     """By hand: on each quarter |f - 1/24| is two triangles of area 1/16."""
-    quarters = Discretization((6.0, 12.0, 18.0), (3.0, 9.0, 15.0, 21.0), (1, 1, 1, 1), "test")
+    quarters = Discretization((6.0, 12.0, 18.0), (3.0, 9.0, 15.0, 21.0))
     distance = given.l1_distance(quarters, np.full(4, 25.0))
     assert math.isclose(distance, 0.5, rel_tol=1e-5)
     assert np.allclose(given.heights(quarters, np.full(4, 25.0)), 1 / 24)

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import socket
+import time
 from contextlib import ExitStack, suppress
 from datetime import datetime
 
@@ -44,7 +45,7 @@ def test_every_request_and_job_has_a_line_and_no_line_has_a_secret(killed, relea
     made = killed(analyst, "POST", "/v1/studies/asia/jobs", json=body)
     job = made.headers["location"]
     while killed(analyst, "GET", job).json()["state"] in ("queued", "running"):
-        pass
+        time.sleep(0.05)
     wrong = f"t-000000000000.{'w' * 43}"
     refused = httpx.get(f"{killed.url}/v1/studies", headers={"Authorization": f"Bearer {wrong}"})
     nowhere = httpx.get(f"{killed.url}/v1/{killed.admin}", headers={"X": analyst})
@@ -153,6 +154,7 @@ def test_a_low_limit_on_files_is_one_line(tmp_path):
     process = Forked(LIMITED, *words, "--ready-file", str(file), "--log-format", "json", out=log)
     while not file.exists():
         assert process.poll() is None, log.read_text()
+        time.sleep(0.02)
     url = json.loads(file.read_text())["url"]
     port = int(url.rpartition(":")[2])
     with ExitStack() as stack:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(
     assert (create("during"), status("/healthz")) == (503, 200)
     stopped_postgres.start()
     while status() != 200:
-        pass
+        time.sleep(0.05)
     assert create("after") == 201
 
     def outage():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 import pytest
@@ -127,6 +128,37 @@ def test_a_removed_owner_may_have_joined_again_under_another_name(miner, release
     assert not refused(south, body)
     miner.admin("DELETE", "/v1/studies/s/owners/north")
     assert refused(south, body)
+
+
+@pytest.mark.parametrize("budget", ["central", "max_epsilon_record", "max_epsilon_column"])
+def test_people_over_the_budget_leave_no_room_for_others(miner, release, assert_problem, budget):
+    """A removal puts the people of `b` over the budget; those of `c` lose less, but too much."""
+    most = largest_gamma(RECORDS, HALF)
+    limits = CENTRAL if budget == "central" else {budget: math.log(most)}
+    miner.study("s", **limits, people="different")
+    old, b, c = (miner.owner("s", name) for name in ("old", "b", "c"))
+    pair = DOMAIN["ill"]
+
+    def share(part, owner, draws):
+        made = Plan((Block((pair,), Symmetric.from_gamma(2, most**part)),))
+        return release(made, f"{owner}{part}", f"{owner}{draws}")
+
+    def warnings():
+        return [one for one in c.get("/v1/studies/s/privacy")["warnings"] if "budget" in one]
+
+    old.publish("s", share(0.95, "old", 1))
+    b.publish("s", used := share(0.9, "b", 1))
+    c.publish("s", share(0.03, "c", 1))
+    assert not warnings()
+    miner.admin("DELETE", "/v1/studies/s/owners/old")
+    assert len(warnings()) == 1
+    over = share(0.5, "c", 2).body
+    assert refused(c, over)
+    assert_problem(c("POST", "/v1/studies/s/releases", json=over), 409, "budget-exceeded")
+    # The controls: the same draws again cost nothing, and a little is left for the people of `c`.
+    used.body["name"] = "again"
+    b.publish("s", used)
+    c.publish("s", share(0.01, "c", 2))
 
 
 def test_a_budget_that_is_set_later_covers_the_same(miner, release):

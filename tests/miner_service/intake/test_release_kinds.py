@@ -159,6 +159,13 @@ def test_a_budget_has_room_for_what_is_bounded_alone(miner, kind):
             assert miner.snapshot() == before
 
 
+def test_a_central_budget_is_told_with_its_own_figure(miner):
+    miner.study("asia", max_central_epsilon=0.375, central_records=2000)
+    body = Masked().release().body
+    answer = miner.owner("asia", "north")("POST", "/v1/studies/asia/releases", json=body)
+    assert " 0.375" in assert_problem(answer, 409, "budget-exceeded").detail
+
+
 def test_what_nothing_bounds_is_listed_apart_and_stays_when_it_is_withdrawn(miner, north, kind):
     path = north.publish("asia", kind.release())
     told = north.get("/v1/studies/asia/privacy")

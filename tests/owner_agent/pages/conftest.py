@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +33,7 @@ class OwnersBrowser(Browser):
         if not address.startswith("/pages/publications/"):
             return answer
         while self.client.get(f"{address}/now").json()["state"] == "running":
-            pass
+            time.sleep(0.02)
         return self.get(address)
 
 

@@ -126,7 +126,7 @@ def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):
 def test_the_plan_of_a_site_without_a_miner_counts_them_too(after_correction):
     world, _ = after_correction
     site = load_site(world.folder("south") / "site.toml")
-    now = PreparedRecords.of(site, lambda *_: None, PublishOptions(preview=True))
+    now = PreparedRecords.of(site, lambda *_: None, PublishOptions(preview=True), Environment())
     (block,) = Corrected.of(now, None).blocks
     assert block["block"] == "D"
     assert 0 < block["would_differ"] < 400

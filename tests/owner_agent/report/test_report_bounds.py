@@ -58,6 +58,23 @@ def test_the_rest_of_a_studys_budget_is_rounded_down():
     assert "0.3068 after this" in words
 
 
+def test_what_both_budgets_leave_is_not_said_to_remain_of_one():
+    nothing = ExtremesMessage.of(Extremes(NOTHING, NOTHING))
+    told = StudyPrivacy(
+        study="asia", prior=0.05, columns=[], owners=[], record=nothing, different_people=False,
+        budget=PrivacyBudget(
+            max_epsilon_record=5.0, max_central_epsilon=0.5, central_records=2000,
+            max_epsilon_column=None, left_for_record=2.527,
+        ),
+    )  # fmt: skip
+    words = str(
+        StudyForecast("north", PrivacyForecast(before=told, after=told, refused=None)).section()
+    )
+    assert "2.527 of it remains" not in words
+    assert "Every plan of epsilon 2.527 fits" in words
+    assert "keeps both limits" in words
+
+
 # Several blocks ----------------------------------------------------------------------------------
 
 

@@ -107,8 +107,7 @@ def test_landmarks_state_what_they_lose():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_records_that_occur_twice_do_not_vouch_for_themselves(seed: int):
-    """Left out one by one, each would be predicted by its twin: the smaller the penalty the
-    better."""
+    """Left out one by one, each is predicted by its twin: the smaller the penalty the better."""
     rng = np.random.default_rng(seed)
     features, noise = rng.normal(size=(200, 2)), rng.normal(size=(200, 1))
     once = fit_kernel(features, noise)

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -48,20 +49,41 @@ def alike(rows: np.ndarray) -> np.ndarray:
     return np.stack([np.bincount(group.ravel(), row) for row in seen])
 
 
-def exact_delta(first: np.ndarray, second: np.ndarray, others: Sequence[np.ndarray], epsilon):
-    """Return the divergence of two tables that differ in one record."""
+def laws_of(first: np.ndarray, second: np.ndarray, others: Sequence[np.ndarray]):
+    """Return the laws of two tables that differ in one record."""
     rows = alike(np.stack([first, second, *others]))
     laws = [counts_law(np.vstack([rows[place], rows[2:]])) for place in (0, 1)]
     np.testing.assert_array_equal(laws[0][0], laws[1][0])
-    return float(np.maximum(laws[0][1] - math.exp(epsilon) * laws[1][1], 0).sum())
+    return laws[0][1], laws[1][1]
+
+
+def divergence(one: np.ndarray, two: np.ndarray, epsilon: float) -> float:
+    """Return the divergence of two laws, in this direction."""
+    return float(np.maximum(one - math.exp(epsilon) * two, 0).sum())
+
+
+def exact_delta(first: np.ndarray, second: np.ndarray, others: Sequence[np.ndarray], epsilon):
+    """Return the divergence of two tables that differ in one record."""
+    return divergence(*laws_of(first, second, others), epsilon)
+
+
+@lru_cache(maxsize=1)
+def pairs_of_laws(truths: tuple[tuple[float, ...], ...], n: int):
+    """Return the laws of all pairs of truths, all other records of one truth, at any epsilon."""
+    rows = np.array(truths)
+    return [
+        laws_of(one, two, [other] * (n - 1))
+        for one, two in itertools.combinations(rows, 2)
+        for other in rows
+    ]
 
 
 def worst_delta(matrix: np.ndarray, n: int, epsilon: float) -> float:
     """Return the largest divergence over pairs of truths, all other records of one truth."""
+    truths = tuple(map(tuple, matrix.tolist()))
     return max(
-        exact_delta(matrix[one], matrix[two], [matrix[other]] * (n - 1), epsilon)
-        for one, two in itertools.permutations(range(len(matrix)), 2)
-        for other in range(len(matrix))
+        max(divergence(one, two, epsilon), divergence(two, one, epsilon))
+        for one, two in pairs_of_laws(truths, n)
     )
 
 

@@ -55,8 +55,7 @@ class BayesClassifier:
         prior, attributes: the parameters of the class and of each input.
         options, records: the options of learning, and the number of records.
         notes: remarks, one sentence each, for readers of the model.
-        weight: the factor of the attributes' log-likelihood, below 1 for redundant or noisy
-            evidence.
+        weight: the factor of the attributes' log-likelihood, below 1 if redundant or noisy.
 
     Raises DomainError, StructureError: inputs, class, attributes or tables do not fit, or the
     attributes form a cycle. ChannelError: a row of a table is not a distribution.

@@ -52,9 +52,7 @@ class AttributeRedundancy:
         return own / (own + 2 * self.correlation * both)
 
     def weights(self, names: Sequence[str], given: npt.NDArray[np.bool_]) -> Tensor:
-        """Return the weight of each of n sets of attributes with each attribute added, (n,
-        attributes).
-        """
+        """Return the weights of n sets of attributes with each attribute added, (n, attributes)."""
         if not self.correlation:
             return np.ones(given.shape)
         own = np.array([self.within[name] for name in names])
@@ -88,9 +86,8 @@ def learn_redundancy(
 ) -> AttributeRedundancy:
     """Return the redundancy of attributes; the correlation is 0 if no reported pair is randomized.
 
-    `prior` has the probabilities of the classes, `tables` the positive probabilities of each
-    attribute given the class, (classes, categories). The network has a link for each pair in
-    `linked`.
+    `prior` has the classes' probabilities, `tables` the positive probabilities of each attribute
+    given the class, (classes, categories). The network has a link for each pair in `linked`.
     """
     scores = {n: np.log(t) - np.log(t).mean(axis=0) for n, t in tables.items()}
     within = {n: _within(prior, tables[n], scores[n]) for n in tables}

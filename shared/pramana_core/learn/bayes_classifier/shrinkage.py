@@ -47,8 +47,7 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 def share_kept(table: MarginalTable, strata: int) -> float:
     """Return the factor by which shrinkage multiplies a raw table's deviations from independence.
 
-    The axes are (strata..., parents..., node). Independence is between parents and node, by
-    stratum.
+    The axes are (strata..., parents..., node). Independence is of parents and node, by stratum.
     """
     shape = table.counts.shape
     rows, size = math.prod(shape[strata:-1]), shape[-1]

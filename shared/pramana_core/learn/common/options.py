@@ -376,8 +376,7 @@ class Search:
         method: the search without an order. `hill-climbing` adds, deletes, reverses and exchanges
             links by the score. `chow-liu` needs only tables of pairs: it learns the forest of the
             largest information (Chow and Liu 1968) and, with more than one parent, further links
-            that no chain explains. `auto` is hill climbing if some records report all variables
-            together.
+            that no chain explains. `auto` is hill climbing if records report all variables jointly.
 
     Raises:
         OptionError: a value outside its range, a method in addition to an order, an order that

@@ -95,8 +95,7 @@ def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
         size = variables[name].size
         if len(numbers) != size or not all(map(math.isfinite, numbers)) or len(set(numbers)) < 2:
             raise OptionError(
-                f"Variable {name!r} needs {size} finite numbers, not all equal, one for each"
-                " category.",
+                f"{name!r} needs {size} finite numbers, not all equal, one per category.",
                 where=f"numeric.{name}",
             )
     return tuple(column for variable in variables for column in _columns(variable, options))

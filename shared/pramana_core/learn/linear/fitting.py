@@ -75,8 +75,7 @@ def learn_linear(
     if len(listed) > COLUMNS:
         most = max(inputs, key=lambda feature: feature.size)
         raise LimitExceeded(
-            f"The features have {len(listed):,} columns; a linear classifier has at most"
-            f" {COLUMNS:,}.",
+            f"The features have {len(listed):,} columns; the limit is {COLUMNS:,}.",
             where=most.name,
             remedy=f"Leave features out, or group the {most.size:,} categories of {most.name!r}.",
         )
@@ -168,8 +167,7 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class, or None if noise leaves no solution. `number` selects the
-        random stream."""
+        """Return a class's plane; None if noise leaves none. `number` selects a random stream."""
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":

@@ -58,8 +58,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class LinearClassifier:
-    """A `Predictor` that chooses the class by the side of a plane or, for several, the highest
-    score.
+    """A `Predictor` that picks a class by the side of a plane or, for several, the highest score.
 
     Attributes:
         inputs, target: the variables used for predictions, and the class.

@@ -64,14 +64,28 @@ def infer(
     sizes = np.array([network.domain[name].size for name in codes])
     table = np.stack([column.astype(np.int64) for column in codes.values()], axis=1)
     table[:, [name in keep for name in codes]] = np.iinfo(np.int64).max
-    distinct, where = np.unique(np.minimum(table, sizes), axis=0, return_inverse=True)
+    distinct, where = _distinct(np.minimum(table, sizes), [size + 1 for size in sizes.tolist()])
     shares, logs = np.empty((len(distinct), *shape)), np.empty(len(distinct))
     patterns, of = np.unique(distinct == sizes, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(of.ravel() == number)
         known = {name: distinct[rows, i] for i, name in enumerate(codes) if not pattern[i]}
         shares[rows], logs[rows] = eliminate(network, keep, known, len(rows))
-    return shares[where.ravel()], logs[where.ravel()]
+    return shares[where], logs[where]
+
+
+def _distinct(
+    rows: npt.NDArray[np.int64], sizes: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Return the distinct rows in order, and the index of each row among them."""
+    # Whole numbers are sorted several times as fast as rows.
+    number, span = np.zeros(len(rows), np.int64), 1
+    for column, size in zip(rows.T, sizes, strict=True):
+        if span * size >= 1 << 63:
+            number, span = np.unique(number, return_inverse=True)[1], len(rows)
+        number, span = number * size + column, span * size
+    _, first, where = np.unique(number, return_index=True, return_inverse=True)
+    return rows[first], where
 
 
 def eliminate(

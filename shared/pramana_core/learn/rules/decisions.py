@@ -40,8 +40,7 @@ def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return p-values of the one-sided hypothesis "the support is below the minimum". A missing
-    estimate (NaN) gives 1."""
+    """Return one-sided p-values of "the support is below the minimum"; 1 for a missing estimate."""
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 
@@ -54,8 +53,7 @@ def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
 
 
 def adjust_for_screening(p_values: Sequence[Floats]) -> Floats:
-    """Return p-values corrected for the selection of examined itemsets, in one array of all
-    lengths.
+    """Return p-values corrected for selecting the examined itemsets, in one array of all lengths.
 
     `p_values` has one array for each length. Single items are always examined. A longer itemset is
     examined only if the estimates of all its subsets reach the minimum.

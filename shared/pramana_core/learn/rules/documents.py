@@ -58,8 +58,7 @@ class _Document(DocumentPart):
 def write_findings(
     found: FoundItemsets, rules: Iterable[Rule] = (), *, examined: bool = True
 ) -> dict[str, Any]:
-    """Return itemsets and rules as JSON data. If `examined`, all examined itemsets are included,
-    otherwise only frequent ones."""
+    """Return itemsets and rules as JSON data: all `examined` itemsets, or only frequent ones."""
     items = tuple(
         _Item(variable=name, category=found.domain[name].categories[code])
         for name, code in found.items

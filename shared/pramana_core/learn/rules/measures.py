@@ -61,8 +61,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts of rules, with arguments as for `confidences`. The interval of an unknown
-    lift is 0 to infinity."""
+    """Return the lifts of rules (see `confidences`), an unknown one with interval 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent

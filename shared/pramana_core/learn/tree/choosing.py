@@ -64,8 +64,7 @@ class SplitCandidate:
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
     def trial(self, *, tested: bool) -> tuple[float, float]:
-        """Return the gain and its p-value. If `tested`, the part of the gain expected from
-        randomization is subtracted."""
+        """Return gain and p-value. If `tested`, the gain due to randomization is subtracted."""
         # Tables of a node are fitted separately, so their sums may differ.
         there = self.counts.sum() > EMPTY * self.table.records
         gain = information_gain(valid_counts(self.counts)) if there else 0.0

@@ -105,8 +105,7 @@ class Split:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise DomainError(
-                f"The low end of the interval of the information of {self.attribute!r} is above"
-                " its high end.",
+                f"The interval of the information of {self.attribute!r} ends below its start.",
                 where=self.attribute,
             )
 

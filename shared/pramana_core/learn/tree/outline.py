@@ -159,9 +159,7 @@ def _prune(levels: Sequence[_Level]) -> None:
 
 
 def _of_leaves(level: _Level) -> Tensor:
-    """Return, for each node as a leaf: 1, its correct predictions, and its records of each
-    class.
-    """
+    """Return, for each node as a leaf: 1, its correct predictions, its records of each class."""
     classes = level.totals[:, None] * level.shares
     right = classes[np.arange(len(classes)), first_largest_of_rows(level.shares)]
     return np.column_stack([np.ones(len(classes)), right, classes])

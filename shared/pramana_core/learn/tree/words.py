@@ -29,8 +29,7 @@ def model_note(tree: DecisionTree) -> str:
 
 
 def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], list[Node]]]:
-    """Return the answers to a node's question with the children that they lead to. In a pruned
-    tree, leaves of the same class are grouped."""
+    """Return a node's answers and children; a pruned tree groups leaves of the same class."""
     if node.split is None:
         return []
     labels = tree.inputs[node.split.attribute].categories

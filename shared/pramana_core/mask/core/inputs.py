@@ -151,8 +151,7 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
         )
     if wrong := [name for name in x.names if name not in x.numeric]:
         raise TableError(
-            f"Columns {wrong} of X contain categories, truth values or text; only numbers can be"
-            " masked.",
+            f"Columns {wrong} of X are not numeric; only numbers can be masked.",
             where=", ".join(wrong),
             remedy="Randomize such columns, or exclude them from the release.",
         )
@@ -165,8 +164,7 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
     for column in x.columns:
         if isinstance(column, NumericColumn) and column.is_constant:
             raise MaskingError(
-                f"Column {column.name!r} of X has the same value in every record; masking cannot"
-                " hide it.",
+                f"Column {column.name!r} of X has only one value, which masking cannot hide.",
                 where=column.name,
                 remedy="Exclude the column from the release.",
             )

@@ -53,8 +53,7 @@ def measure_all(
 def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - the papers' names
     """Return the checked S and X of n records, and the masked values of X, n x q.
 
-    Constant columns of X are left out. The columns of Y have the names of the columns of X, or the
-    same order.
+    Constant columns of X are left out. The columns of Y and X have the same names, or order.
 
     Raises EmptyTable, TableError: there are no records, values are missing, or columns or lengths
     differ. MaskingError: there are fewer than ten records, or all columns of X are constant.

@@ -32,8 +32,7 @@ def security_rows(
     on_step: Callable[[], None],
     influence: Influence | None = None,
 ) -> list[Measure]:
-    """Return all measures of security. Own weights are included only if the method reports its
-    `influence`."""
+    """Return all measures of security, with own weights if the method reports its `influence`."""
     curves = expectation("kernel", given.told, masked, rng, most=MOST, landmarks=LANDMARKS)
     on_step()
     rows: list[Measure] = []

@@ -99,8 +99,7 @@ class FittedExpectation:
         return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
-        """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X and kernel
-        eigenvectors.
+        """Return an orthonormal basis, n x k, of the constant, S, E(X|S), X, kernel eigenvectors.
 
         With `wide`, it has as many eigenvectors as n allows, otherwise fewer.
         """
@@ -235,9 +234,7 @@ def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
 
 
 def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
-    """Return, for each column, whether the kernel predicts left-out records significantly
-    better.
-    """
+    """Return for each column whether the kernel predicts left-out records significantly better."""
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
     curves = found.residuals / np.maximum(1 - found.own, ALONE)
     better = lines**2 - curves**2

@@ -232,10 +232,7 @@ class _Reader:
                 raise ModelError(
                     f"An interval of {name!r} contains no number, or all numbers.",
                     where=where,
-                    remedy=(
-                        "`above` must be less than `up_to`, and at least one of them must be a"
-                        " number."
-                    ),
+                    remedy="`above` must be less than `up_to`, and one of them a number.",
                 )
             return Interval(above, up_to)
         known = self._codes.get(name, {})
@@ -360,8 +357,7 @@ def read_model_json(text: str) -> GlobalModel:
     """Read a global model from the JSON text of `model_json`; the result equals the written model.
 
     Raises InputError: the text is not such a document. LimitExceeded: the text is too long, or a
-    tree is too deep. DomainError, ModelError, OptionError: the parts of the document contradict
-    each other.
+    tree is too deep. DomainError, ModelError, OptionError: its parts contradict each other.
     """
     if len(text) > LONGEST_TEXT:
         raise LimitExceeded(

@@ -1,6 +1,4 @@
-"""Sentences on those guarantees of a shared tree that its receiver can check, and on their
-limits.
-"""
+"""Sentences on those guarantees of a shared tree that its receiver can check, and their limits."""
 
 from __future__ import annotations
 

@@ -67,8 +67,7 @@ def _common(attributes: Mapping[str, Attribute]) -> Attribute:
     lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
     if numbers and lists:
         raise ModelError(
-            f"{name!r} has categories in the trees of {', '.join(lists)} and numbers in the other"
-            " trees.",
+            f"{name!r} has categories in the trees of {', '.join(lists)} but numbers in others.",
             where=name,
         )
     if lists:

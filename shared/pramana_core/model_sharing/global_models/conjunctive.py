@@ -29,8 +29,7 @@ _LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class RuleModel:
-    """A conjunctive rule: its conditions, and class counts of records that meet all of them and of
-    others.
+    """A conjunctive rule: its conditions, and class counts of records that meet all, and of others.
 
     `covered` and `others` have these counts for all classes. Raises ModelError: counts are
     negative, are all 0 or are not one for each class, or a condition is on an unknown attribute.

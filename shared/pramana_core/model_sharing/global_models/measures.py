@@ -40,8 +40,7 @@ def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
 
 
 def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
-    """Return the share of records for which two models predict the same class. Raises ModelError,
-    EmptyTable."""
+    """Return the share of records classified alike by two models. Raises ModelError, EmptyTable."""
     if one.schema.target != other.schema.target:
         raise ModelError("The two models do not predict the same classes.", where="target")
     _require_records(table)

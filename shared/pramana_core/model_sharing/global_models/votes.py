@@ -16,8 +16,7 @@ from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.ties import first_largest_of_rows
 
 _SMOOTHING = 1.0
-"""The number of records added to each leaf, spread evenly over the classes (Laplace), so a small
-leaf has less influence."""
+"""Records added to each leaf, spread over the classes (Laplace), so a small leaf weighs less."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,7 @@ class VotesModel:
     """A classifier that adds up the class shares of a record's leaves in several trees.
 
     A tree also votes, with full weight, on records with categories that its owner does not have
-    (`in_schema`), so owners should declare the same categories. Raises ModelError: see
-    `common_schema`.
+    (`in_schema`), so owners should declare the same ones. Raises ModelError: see `common_schema`.
     """
 
     trees: tuple[SharedTree, ...]

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from owner_agent.release.masked import PreparedMask, protection
+from owner_agent.release.options import PublishOptions
 from owner_agent.report.masked import FIRST, MOST_NAMED, mask_report, named_records
 from owner_agent.site.site import load_site
+from owner_agent.state.environment import Environment
 from pramana_core.errors import MaskingError
 from pramana_core.mask import METHODS
 from pramana_core.mask.core.influence import Influence
@@ -50,7 +52,9 @@ def masked(shop):
         site = site_text.replace('method = "egadp"', f'method = "{method}"') + added
         lines = [row.rpartition(",")[0] + ",0" if debts else row for row in rows[::2]] + rows[1::2]
         shop.write(site, written(_lone(lines if debts else rows, lone)))
-        return PreparedMask.of(load_site(shop.folder / "site.toml"), lambda *_: None)
+        return PreparedMask.of(
+            load_site(shop.folder / "site.toml"), lambda *_: None, PublishOptions(), Environment()
+        )
 
     return of
 

@@ -11,6 +11,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import PreparedTree
 from owner_agent.report.releases import ledger_json
+from owner_agent.state.environment import Environment
 from pramana_core.errors import KeyFileError, PlanConflict, StoreCorrupt
 from pramana_core.model_sharing import private as growing
 from pramana_core.model_sharing.conditions import Interval
@@ -32,11 +33,11 @@ def private(clinic):
 
 
 def _tree(bench):
-    return PreparedTree.of(bench.site, unwatched).tree
+    return PreparedTree.of(bench.site, unwatched, PublishOptions(), Environment()).tree
 
 
 def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(private):
-    first = PreparedTree.of(private.site, unwatched)
+    first = PreparedTree.of(private.site, unwatched, PublishOptions(), Environment())
     private.write(private_text, written(rows[::-1]))
     assert _tree(private) == first.tree
     shared(private)
@@ -73,7 +74,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     for empty in (0, 200):
         cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
         private.write(text, written([*cut, *rows[empty:]]))
-        made = PreparedTree.of(private.site, unwatched)
+        made = PreparedTree.of(private.site, unwatched, PublishOptions(), Environment())
         assert made.chosen.columns.rows == 300
         assert made.message.records is None
     assert len(depths) == 1
@@ -88,7 +89,7 @@ def test_a_record_more_that_is_left_out_makes_another_tree_if_it_grows_deeper(pr
     for incomplete in (0, 10, 3000):
         rest = rows[0][rows[0].index(",") :].rsplit(",", 1)[0] + ","
         private.write(text, written([*(f"x{i}{rest}" for i in range(incomplete)), *rows]))
-        made = PreparedTree.of(private.site, unwatched)
+        made = PreparedTree.of(private.site, unwatched, PublishOptions(), Environment())
         seen.setdefault(made.chosen.depth, set()).add(made.chosen.identity)
     assert len(seen) == 2
     assert all(len(identities) == 1 for identities in seen.values())
@@ -107,7 +108,7 @@ def test_a_release_that_the_ledger_has_with_other_content_is_refused(private):
 
 
 def test_thresholds_are_those_of_the_declared_grid(private):
-    tree = PreparedTree.of(private.site, unwatched).tree
+    tree = PreparedTree.of(private.site, unwatched, PublishOptions(), Environment()).tree
     told = {
         end
         for path in tree.paths()
@@ -161,4 +162,4 @@ def test_a_second_tree_is_refused_unless_the_custodian_allows_it(private):
 def test_it_is_not_shown_by_a_key_that_would_not_draw_what_leaves(private):
     shutil.rmtree(private.state)
     with pytest.raises(KeyFileError):
-        PreparedTree.of(private.site, unwatched, PublishOptions(preview=True))
+        PreparedTree.of(private.site, unwatched, PublishOptions(preview=True), Environment())

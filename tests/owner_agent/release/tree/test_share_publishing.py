@@ -6,6 +6,7 @@ import pytest
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import PreparedTree, TreePlan
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from pramana_core.model_sharing.requirements import Requirement
 from tests.owner_agent.release.kinds import TREE
@@ -49,12 +50,12 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(clinic, requirem
     asked = site_text.replace("{ k = 10, c = 8, l = 2 }", requirement)
     assert asked != site_text
     clinic.write(asked)
-    made = PreparedTree.of(clinic.site, unwatched)
+    made = PreparedTree.of(clinic.site, unwatched, PublishOptions(), Environment())
     required = made.chosen.section.required.required
     assert _promised(made) == (required if told is None else told)
     made.message.require_promised()
     clinic.write(asked.replace("[share_model]", '[share_model]\ntell = "distribution"'))
-    made = PreparedTree.of(clinic.site, unwatched)
+    made = PreparedTree.of(clinic.site, unwatched, PublishOptions(), Environment())
     assert _promised(made) == required
     made.message.require_promised()
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300

@@ -64,6 +64,17 @@ ZERO = BayesNet(
 )
 
 
+@pytest.mark.parametrize("sizes", [(2,), (4, 3, 3), (9,) * 25, (70_000,) * 9])
+def test_distinct_rows_are_those_of_numpy_however_many_there_could_be(sizes: tuple[int, ...]):
+    rows = np.random.default_rng(1).integers(0, sizes, (300, len(sizes)))
+    rows[200:] = rows[:100]
+    for one in (rows, rows[:0]):
+        wanted, where = np.unique(one, axis=0, return_inverse=True)
+        found, place = inference._distinct(one, sizes)
+        assert found.tolist() == wanted.tolist()
+        assert place.tolist() == where.ravel().tolist()
+
+
 def test_a_node_that_is_queried_twice_or_unknown_is_refused():
     codes = {"a": np.zeros(1, int)}
     for nodes, error in ((["b", "b"], OptionError), (["z"], UnknownVariable)):

@@ -7,56 +7,68 @@ left to right gives the same result as repeatedly merging the nearest pair.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-import numpy.typing as npt
+import numpy as np
 
-from pramana_core.discretize.binnings import Discretization, of_clusters
-from pramana_core.discretize.grid import Cluster, NumberGrid, finite, require_count, require_enough
-from pramana_core.errors import OptionError
+from pramana_core.discretize import Discretization, Floats, at_grid, grid_cells
 
-GRID_STEPS = 64
-"""The number of steps of the default grid within one granularity."""
+_GRID_STEPS = 64
+"""The number of grid steps within one granularity."""
+
+
+class Cluster(NamedTuple):
+    """Records on neighbouring grid points: first and last point, count, and sum of points."""
+
+    first: int
+    last: int
+    records: int
+    total: int
+
+    @property
+    def middle(self) -> int:
+        """The grid point nearest to the mean; if two are equally near, the upper one."""
+        return (2 * self.total + self.records) // (2 * self.records)
+
+    def joined(self, right: Cluster) -> Cluster:
+        """Return the union of this cluster and the cluster to its right."""
+        return Cluster(
+            self.first, right.last, self.records + right.records, self.total + right.total
+        )
+
 
 Finished = Callable[[Cluster], bool]
 
 
 def mgas(
-    values: npt.ArrayLike,
-    *,
-    minimum_count: int,
-    granularity: float,
-    grid: float | None = None,
+    values: Floats, *, minimum_count: int, granularity: float, grid: float | None = None
 ) -> Discretization:
     """Group n numbers by the modified agglomerative scheme (Ma 2.3).
 
     Clusters start as single grid points. At each step, the two clusters with the nearest centroids
     merge; of equally near pairs, the leftmost. A cluster is finished when it has `minimum_count`
     records (K) and spans `granularity` (g, in the unit of the values). In the end, each unfinished
-    cluster joins the nearer of its finished neighbours.
-
-    Cuts and representatives are no more precise than the grid, whose default step is g / 64, and do
-    not reveal counts of records. But a cut depends on the two records next to it, so someone who
-    knows all other records may learn the grid points of these two. The method is **not**
-    differential privacy; `equal_width` and `given_cuts` reveal nothing.
-
-    Raises OptionError: values are not finite, too few, or span less than g; K is below 1 or g below
-    0; or g is 0 and no grid is given.
+    cluster joins the nearer of its finished neighbours. Groups are cut halfway between clusters,
+    and represented by the grid point nearest to their mean. The default grid step is g / 64. At
+    least K values must span g.
     """
-    numbers = finite(values)
-    step = NumberGrid(_step(minimum_count, granularity, grid))
-    span = math.ceil(round(granularity / step.step, 9))
-    singles = step.singles(numbers)
-    _require_possible(singles, numbers.size, minimum_count, span)
+    step = granularity / _GRID_STEPS if grid is None else grid
+    points, counts = np.unique(grid_cells(values, step), return_counts=True)
+    pairs = zip(points.tolist(), counts.tolist(), strict=True)
+    singles = [Cluster(point, point, count, point * count) for point, count in pairs]
+    span = math.ceil(round(granularity / step, 9))
 
     def finished(cluster: Cluster) -> bool:
         return cluster.records >= minimum_count and cluster.last - cluster.first >= span
 
     groups = absorb(agglomerate(singles, finished), finished)
-    method = f"mgas: at least {minimum_count} records and {granularity:g} wide"
-    return of_clusters(step, groups, f"{method}, grid {step.step:g}")
+    gaps = np.array([(a.last + b.first) / 2 for a, b in itertools.pairwise(groups)])
+    means = np.array([cluster.middle for cluster in groups], dtype=np.float64)
+    return Discretization(*(tuple(at_grid(found, step).tolist()) for found in (gaps, means)))
 
 
 def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster]:
@@ -109,28 +121,3 @@ def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bo
     after = right.total * middle.records - middle.total * right.records
     # Each distance is one of these divided by both clusters' records; the middle's cancel.
     return after * left.records < before * right.records
-
-
-def _step(minimum_count: int, granularity: float, grid: float | None) -> float:
-    require_count(minimum_count)
-    if not math.isfinite(granularity) or granularity < 0:
-        raise OptionError(
-            f"granularity must be 0 or more, not {granularity!r}.", where="granularity"
-        )
-    if grid is None and granularity == 0:
-        raise OptionError(
-            "A granularity of 0 has no default grid.",
-            where="grid",
-            remedy="Give the step to which values are rounded.",
-        )
-    return granularity / GRID_STEPS if grid is None else grid
-
-
-def _require_possible(singles: Sequence[Cluster], records: int, least: int, span: int) -> None:
-    require_enough(records, least)
-    if singles[-1].last - singles[0].first < span:
-        raise OptionError(
-            "All values lie within less than the granularity, so they cannot form a group.",
-            where="granularity",
-            remedy="Choose a smaller granularity.",
-        )
