@@ -148,7 +148,7 @@ def prepare() -> None:
     (libraries,) = ROOT.glob("usr/lib/*-linux-gnu")
     (pip,) = ROOT.glob("usr/share/python-wheels/pip-*.whl")
     python = (loader, "--library-path", libraries, ROOT / "usr/bin/python3", pip / "pip")
-    get = (*python, "download", "--quiet", "--only-binary=:all:", "--dest", KEPT / "wheels")
+    get = (*python, "download", "-qq", "--only-binary=:all:", "--dest", KEPT / "wheels")
     own = {**os.environ, "PYTHONHOME": str(ROOT / "usr")}
     if not works(*get, "setuptools>=77", env=own):
         skip("no package index answers")
