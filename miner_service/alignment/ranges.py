@@ -45,9 +45,9 @@ class RecordGroup:
         return tuple(rows is not None for rows in self.rows)
 
 
-def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[RecordGroup]:
+def groups_in_ranges(keys: Sequence[KeyText]) -> Iterator[RecordGroup]:
     """Yield all records, range by range, grouped by the sources that have them."""
-    for within in key_ranges(keys, at_most):
+    for within in key_ranges(keys):
         yield from record_groups(keys, within)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from miner_service.intake.admission import require_one_secret, require_within_quota
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import Repetitions, compared, examined, require_known
-from miner_service.intake.receiving import decode, require_state
+from miner_service.intake.receiving import decode, require_open
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
@@ -90,7 +90,7 @@ def _seal(services: Services, release: str) -> Release:
         parts = parts_of_release(session, release)
         if row.state == "sealed":
             return release_message(session, row)
-    require_state(row.id, row.state, "open")
+    require_open(row.id, row.state)
     _require_complete(release, [part.number for part in parts if part.received is None])
     kind, content = kind_of_release(row), content_of(row)
     if not kind.has_records:
@@ -136,7 +136,7 @@ def _commit_seal(
             return release_message(session, row)
         if row.state == "withdrawn":
             services.segments.drop_data(release)
-        require_state(row.id, row.state, "open")
+        require_open(row.id, row.state)
         if not repeated.complete(session, row):
             raise _SealedMeanwhile
         mark_sealed(

@@ -110,7 +110,7 @@ def expect_part(
         raise _no_part(find_release(session, release))
     stored = found.received is not None
     if found.state == "withdrawn" or not stored:
-        require_state(release, found.state, "open")
+        require_open(release, found.state)
     for size in (length or 0, found.bytes):
         remedy = "Split the records into smaller parts."
         require_at_most(size, limit, "bytes of a part", remedy=remedy)
@@ -192,7 +192,7 @@ def _acknowledge(
     if found.state != "open":
         services.segments.drop_part(release, number)
     if found.state == "withdrawn" or found.received is None:
-        require_state(release, found.state, "open")
+        require_open(release, found.state)
     if found.received is not None:
         return False
     if not found.begun:
@@ -214,19 +214,15 @@ _ARRIVED = (
 )
 
 
-def require_state(release: str, state: str, wanted: str) -> None:
-    """Check that a release has the wanted state. Raises Conflict."""
-    if state != wanted:
-        raise Conflict(
-            f"The release is {state}.",
-            where=release,
-            remedy=_NOT_OPEN_REMEDY[state],
-        )
+def require_open(release: str, state: str) -> None:
+    """Check that a release is open. Raises Conflict."""
+    if state != "open":
+        raise Conflict(f"The release is {state}.", where=release, remedy=_NOT_OPEN_REMEDY[state])
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
     if row.state == "withdrawn":
-        require_state(row.id, row.state, "open")
+        require_open(row.id, row.state)
     return no_such("part")
 
 
@@ -246,7 +242,7 @@ def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
         return known
     with services.database.read() as session:
         row = find_release(session, expected.release)
-    require_state(row.id, row.state, "open")
+    require_open(row.id, row.state)
     return _SCHEMAS(row)
 
 

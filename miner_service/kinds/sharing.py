@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import ClassVar
 
 from miner_service.alignment.align import Aligner
@@ -44,7 +43,7 @@ from pramana_core.model_sharing.exchange.documents import (
 from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.generating import GenerationOptions, generate
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_data
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
 from pramana_core.model_sharing.global_models.model import GlobalModel
@@ -110,7 +109,7 @@ def _records_to_compare(
         counted = sum(tree.records for tree in trees)
         if (options.pseudo_records or counted * options.scale) > records:
             options = replace(options, pseudo_records=records, scale=1.0)
-        return together(list(pseudo_chunks(trees, options, stream(options.seed))))
+        return pseudo_data(trees, options, stream(options.seed))
     evenly = GenerationOptions(method="basegen", records=records)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
@@ -177,7 +176,6 @@ def _page(message: ModelSharingMessage) -> str:
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_guarantees,
-        attributes=list(islice(model.schema.names, 40)),
     )
 
 

@@ -21,13 +21,10 @@ log = logging.getLogger("miner_service.jobs")
 _LONGEST = 500
 
 
-def add_line(
-    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
-) -> None:
-    """Add a line to a job's log, by default for its last run, and to this process's log."""
-    run = attempt or row.attempt
-    session.add(JobLogRow(job=row.id, attempt=run, at=now, line=line[:_LONGEST]))
-    fields = {"job": row.id, "run": run, "study": row.study, "event": line[:_LONGEST]}
+def add_line(session: Session, row: JobRow, line: str, now: datetime) -> None:
+    """Add a line to the log of a job's last run, and to this process's log."""
+    session.add(JobLogRow(job=row.id, attempt=row.attempt, at=now, line=line[:_LONGEST]))
+    fields = {"job": row.id, "run": row.attempt, "study": row.study, "event": line[:_LONGEST]}
 
     @event.listens_for(session, "after_commit", once=True)
     def _committed(_session: Session) -> None:

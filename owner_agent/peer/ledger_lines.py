@@ -23,7 +23,7 @@ from owner_agent.peer.protocol.messages import FamilyMessage, Proposal
 from owner_agent.peer.session import Session
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.history import known_entries
-from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.populations import population_of
 from owner_agent.state.environment import Environment
@@ -41,12 +41,12 @@ def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> N
     ledger.put(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
-def mark_session(session: Session, state: EntryState, now: datetime) -> None:
-    """Change the state of the session's entry."""
+def discard_session(session: Session, now: datetime) -> None:
+    """Mark the session's entry as discarded."""
     ledger, name = Ledger(session.holding.site.state), session_name(session.proposal.session)
     for entry in _lines(session, ledger):
         if entry.name == name:
-            ledger.mark(entry, state, now)
+            ledger.mark(entry, "discarded", now)
 
 
 def enter_package(

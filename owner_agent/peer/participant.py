@@ -30,11 +30,11 @@ from owner_agent.peer.exchange.session_loss import session_lines, session_loss
 from owner_agent.peer.exchange.session_record import ExactTable
 from owner_agent.peer.ledger_lines import (
     close_lines,
+    discard_session,
     enter_agreed,
     enter_package,
     enter_session,
     enter_shared,
-    mark_session,
 )
 from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity, load_identity, pinned
 from owner_agent.peer.protocol.messages import (
@@ -334,7 +334,7 @@ class Participant:
             for made in mine.outgoing.values():
                 forget(mine.holding, made)
             if NetworkPart.noun not in mine.own:
-                mark_session(mine, "discarded", self.environment.now())
+                discard_session(mine, self.environment.now())
         self.notify(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
 
     @contextmanager

@@ -357,7 +357,6 @@ def release_to_file(
     options: PublishOptions,
     watch: StagedProgress = lambda _stage, _done, _total: None,
     show: Callable[[Made], PublishOptions | None] = lambda _now: None,
-    approval: Approval | None = None,
 ) -> PublishOutcome:
     """Release into a new file instead of to a miner. The ledger records the file's digest first.
 
@@ -365,7 +364,7 @@ def release_to_file(
     Arguments and errors are as in `publish`.
     """
     with publishing_alone(site.state):
-        now, _ = _shown(kind, site, environment, options, watch, show, approval)
+        now, _ = _shown(kind, site, environment, options, watch, show, None)
         content = now.file_content()
         path = path.resolve()
         if not path.parent.is_dir():

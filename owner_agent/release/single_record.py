@@ -45,18 +45,14 @@ def draw_reports(
 
 
 def permanent_report(
-    plan: Plan,
-    study: str,
-    record: Mapping[str, Codes],
-    file: Path,
-    random_bytes: Callable[[int], bytes] = system.token_bytes,
+    plan: Plan, study: str, record: Mapping[str, Codes], file: Path
 ) -> SingleReport:
     """Return the report in a private file. If there is no file, draw and store the report first.
 
     Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """
     if not file.exists():
-        reported = draw_reports(plan, study, record, random_bytes)
+        reported = draw_reports(plan, study, record)
         codes = [int(reported[name][0]) for name in plan.reported_sizes]
         made = SingleReport(study=study, plan_digest=plan.digest, codes=codes)
         try:

@@ -18,7 +18,7 @@ from pramana_core.errors import JobCancelled, NotReady, OptionError, PramanaErro
 from pramana_core.learn.common.worth import Worth
 from pramana_core.marginals.tables import column_of
 from pramana_core.wire.base import Message
-from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec, JobCreate, JobSpec, JobState
+from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec, JobSpec, JobState
 from pramana_core.wire.jobs import Job as JobMessage
 from pramana_core.wire.models import ContingencyTableMessage, ModelMessage
 from pramana_core.wire.services import error_of
@@ -85,10 +85,6 @@ def spec_of(fields: Mapping[str, Any], renamed: Mapping[str, str] | None = None)
         with one_sentence():
             options()
     return spec
-
-
-def written(spec: JobSpec) -> bytes:
-    return JobCreate(spec=spec).model_dump_json().encode()
 
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)

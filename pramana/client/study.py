@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 from urllib.parse import quote
 
 from pramana.client.job import (
@@ -14,7 +15,6 @@ from pramana.client.job import (
     learner_of,
     spec_of,
     table_frame,
-    written,
 )
 from pramana.client.line import MinerConnection, job_path, model_path, study_path
 from pramana.client.standing import Alignment, Disclosure, releases_frame
@@ -31,7 +31,7 @@ from pramana_core.errors import NotFound, OptionError
 from pramana_core.marginals.levels import Groups
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People, Records
-from pramana_core.wire.jobs import CountsSpec, JobSpec
+from pramana_core.wire.jobs import CountsSpec, JobCreate, JobSpec
 from pramana_core.wire.jobs import Job as JobMessage
 from pramana_core.wire.models import (
     ContingencyTableMessage,
@@ -163,17 +163,7 @@ class Study:
 
         Raises NotFound.
         """
-        try:
-            found = self._line.ask(Served, "GET", model_path(model)).root
-        except NotFound:
-            found = None
-        if found is None or found.study != self.name:
-            known = list(self.models()["id"])
-            raise NotFound(
-                f"Study {self.name!r} has no model {model!r} that this token may see"
-                f"{did_you_mean([model], known)}; it has {listed(known) or 'none'}.",
-                where="model",
-            )
+        self._own("model", model, lambda: self._line.ask(Served, "GET", model_path(model)).root)
         return self._line.fetch(model_path(model) + ("" if form == "json" else f"/{quote(form)}"))
 
     def run(
@@ -248,23 +238,26 @@ class Study:
 
     def job(self, job: str) -> Job[Any]:
         """Return an earlier job with this id. Raises NotFound."""
-        try:
-            found = self._line.ask(JobMessage, "GET", job_path(job))
-        except NotFound:
-            found = None
-        if found is None or found.study != self.name:
-            known = list(self.jobs()["id"])
-            raise NotFound(
-                f"Study {self.name!r} has no job {job!r} that this token may"
-                f" see{did_you_mean([job], known)}; it has {listed(known) or 'none'}.",
-                where="job",
-            )
+        found = self._own("job", job, lambda: self._line.ask(JobMessage, "GET", job_path(job)))
         if found.spec.kind == "contingency-table":
             return Job(self._line, found, _table)
         return Job(self._line, found, self._reader(learner_of(found.spec)))
 
+    def _own(self, what: Literal["job", "model"], name: str, ask: Callable[[], Any]) -> Any:
+        """Return the answer of `ask` if it is about this study. Raises NotFound."""
+        with suppress(NotFound):
+            found = ask()
+            if found.study == self.name:
+                return found
+        known = list((self.jobs() if what == "job" else self.models())["id"])
+        raise NotFound(
+            f"Study {self.name!r} has no {what} {name!r} that this token may see"
+            f"{did_you_mean([name], known)}; it has {listed(known) or 'none'}.",
+            where=what,
+        )
+
     def _create(self, spec: JobSpec, read: Callable[[ModelMessage], Any]) -> Job[Any]:
-        body = written(spec)
+        body = JobCreate(spec=spec).model_dump_json().encode()
         path = study_path(self.name, "/jobs")
         headers = {"Content-Type": "application/json"}
         made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)

@@ -42,14 +42,12 @@ def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TI
     return first_largest(-np.asarray(values, dtype=float), scale=scale, tie=tie)
 
 
-def first_largest_of_rows(
-    rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
-) -> npt.NDArray[np.intp]:
+def first_largest_of_rows(rows: npt.ArrayLike, *, scale: float = 0.0) -> npt.NDArray[np.intp]:
     """Return, for each of n rows, the index of the first value that ties with the largest, or 0."""
     numbers = np.asarray(rows, dtype=float)
     known = np.where(np.isnan(numbers), -np.inf, numbers)
     best = known.max(axis=1, keepdims=True)
-    slack = tie * np.maximum(np.abs(best), scale)
+    slack = TIE * np.maximum(np.abs(best), scale)
     first: npt.NDArray[np.intp] = np.argmax(
         known >= best - np.where(np.isinf(best), 0.0, slack), axis=1
     )
@@ -115,7 +113,7 @@ def exceeds(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     return value > bound + tie * max(abs(value), abs(bound), scale)
 
 
-def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE) -> bool:
+def reaches(value: float, bound: float) -> bool:
     """Return whether a value is at least a bound, or ties with it; False for NaN."""
     known = not (np.isnan(value) or np.isnan(bound))
-    return known and not exceeds(bound, value, scale=scale, tie=tie)
+    return known and not exceeds(bound, value)

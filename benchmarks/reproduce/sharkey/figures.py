@@ -216,7 +216,7 @@ def _findings_5(found: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _draw_5(figure: Figure, found: pd.DataFrame) -> None:
-    axes = plots.facets(figure, [1.0] * 6, 3)
+    axes = figure.subplots(2, 3).ravel()
     for place, axis in enumerate(axes):
         model, table = list(MODELS_5)[place // 3], list(SOURCES)[place % 3]
         rows = percent(where(found, table=table, model=model))
@@ -314,7 +314,7 @@ def _findings_6(found: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _draw_6(figure: Figure, found: pd.DataFrame) -> None:
-    axes = plots.facets(figure, [1.0, 1.0], 2)
+    axes = figure.subplots(1, 2)
     for axis, table in zip(axes, TABLES, strict=True):
         _bars(axis, found[found["table"] == table])
         axis.set_title(f"{table}, {OWNERS_6} owners")

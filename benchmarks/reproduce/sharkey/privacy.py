@@ -282,7 +282,7 @@ def _findings_7(found: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _draw_7(figure: Figure, found: pd.DataFrame) -> None:
-    axes = plots.facets(figure, [1.0] * len(PANELS), 1)
+    axes = figure.subplots(len(PANELS), 1)
     for axis, (table, model) in zip(axes, PANELS, strict=True):
         _panel(axis, where(found, table=table, model=model))
         axis.set_title(f"{table}, {'decision tree' if model == 'tree' else 'naive Bayes'}")

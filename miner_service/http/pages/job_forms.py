@@ -62,7 +62,6 @@ _LABELS = {
     ("method", "basegen"): "uniform pseudo-records, labelled by the owner's tree",
     ("method", "labelled"): "uniform pseudo-records, labelled by all trees",
     ("method", "votes"): "votes of the trees",
-    ("method", "product"): "all trees combined into one",
 }
 """Labels of options whose names are not clear enough, by the last part of the field's name."""
 

@@ -42,9 +42,6 @@ KEPT_CELLS = 1 << 22
 MARGINAL_CELLS = 1 << 26
 """The maximum number of cells of a marginal table (half a gigabyte of counts)."""
 
-LEVEL = 0.95
-"""The default confidence of the intervals of a table's cells."""
-
 
 class ReportTables(Protocol):
     """Counts of reported codes over any subset of the columns."""

@@ -1,13 +1,11 @@
 """Pseudo-data of a tree, by the path-based PGEN and the baseline BASEGEN (sections 2.2, 4).
 
 First, systematic sampling draws the number of records for each path and class, within 1 of its
-expectation. After that, a record depends only on its path and its own random numbers, so generating
-in chunks gives the same records as generating all at once.
+expectation. After that, a record depends only on its path and its own random numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -15,13 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Gt
 
-from pramana_core.errors import ModelError, require_at_most
+from pramana_core.errors import ModelError
 from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.drawn_values import values_of
 from pramana_core.model_sharing.tree import Leaf, SharedTree
-
-RECORDS_AT_ONCE = 65_536
 
 _NEAR = 1e-9
 """The relative distance within which a sum counts as a whole number, as in 1/3 + 1/3 + 1/3 = 1."""
@@ -57,21 +53,6 @@ def generate(
 ) -> MixedTable:
     """Return pseudo-data: a tree's attributes and, last, the class. Raises ModelError."""
     options = options or GenerationOptions()
-    (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
-    return chunk
-
-
-def generate_chunks(
-    tree: SharedTree,
-    rng: np.random.Generator,
-    options: GenerationOptions | None = None,
-    per_chunk: int = RECORDS_AT_ONCE,
-) -> Iterator[MixedTable]:
-    """Yield the records that `generate` returns with the same randomness, in one or more chunks.
-
-    Do not use `rng` until all chunks are read. Raises the errors of `generate`, and LimitExceeded.
-    """
-    options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
     if by_paths:
         sizes = cell_sizes(tree, options, rng)
@@ -85,27 +66,16 @@ def generate_chunks(
         for a in tree.schema.attributes
     ]
     ends, target = np.cumsum(sizes), tree.schema.target
-    total = int(ends[-1])
-    order = _shuffled(total, rng) if by_paths else None
-    for start in range(0, max(total, 1), per_chunk):
-        records = np.arange(start, min(start + per_chunk, total))
-        if order is not None:
-            records = order[records].astype(np.intp)
-        paths, classes = np.divmod(np.searchsorted(ends, records, side="right"), sizes.shape[1])
-        # Drawn row by row, so that a record's values do not depend on its chunk.
-        drawn = rng.uniform(size=(len(records), len(columns)))
-        found = tuple(column.column(paths, drawn[:, k]) for k, column in enumerate(columns))
-        if not by_paths:
-            classes = tree.predict(MixedTable(found, len(records)))
-        labels = CategoricalColumn(target.name, classes, target.categories)
-        yield MixedTable((*found, labels), len(records))
-
-
-def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
-    require_at_most(records, (1 << 32) - 1, "records to shuffle", "records", "Draw fewer.")
-    order = np.arange(records, dtype=np.uint32)
-    rng.shuffle(order)
-    return order
+    records = np.arange(ends[-1])
+    if by_paths:
+        rng.shuffle(records)
+    paths, classes = np.divmod(np.searchsorted(ends, records, side="right"), sizes.shape[1])
+    drawn = rng.uniform(size=(len(records), len(columns)))
+    found = tuple(column.column(paths, drawn[:, k]) for k, column in enumerate(columns))
+    if not by_paths:
+        classes = tree.predict(MixedTable(found, len(records)))
+    labels = CategoricalColumn(target.name, classes, target.categories)
+    return MixedTable((*found, labels), len(records))
 
 
 def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:

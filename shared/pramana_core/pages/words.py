@@ -59,26 +59,21 @@ def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Marku
     ).format(printable(words), Markup("").join(drawn))
 
 
-_NAMES, _BLOCKS = 6, 12
+_BLOCKS = 12
 
 _APART = "\u2068{}\u2069"
 """A name in Unicode isolates, so that its direction does not affect the surrounding text."""
 
 
-def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
-    """Return a sentence for each randomized block of a plan, and one for its public variables.
-
-    Long lists are shortened unless `whole` is true.
-    """
-    names = None if whole else _NAMES
+def plan_words(plan: Plan) -> list[str]:
+    """Return a sentence for each of a plan's first blocks, and one for its public variables."""
     unchanged = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
     randomized = [block for block in plan.blocks if not block.channel.is_identity]
-    shown = randomized if whole else randomized[:_BLOCKS]
-    words = [_block_words(block, names) for block in shown]
-    if len(randomized) > len(shown):
-        words.append(f"And {len(randomized) - len(shown)} more blocks of variables.")
+    words = [_block_words(block) for block in randomized[:_BLOCKS]]
+    if len(randomized) > _BLOCKS:
+        words.append(f"And {len(randomized) - _BLOCKS} more blocks of variables.")
     if unchanged:
-        words.append(f"{named(unchanged, names)}: released unchanged.")
+        words.append(f"{named(unchanged)}: released unchanged.")
     return words
 
 
@@ -87,15 +82,15 @@ def apart(name: str) -> str:
     return _APART.format(short(name, 60))
 
 
-def named(names: Sequence[str], most: int | None = _NAMES) -> str:
+def named(names: Sequence[str]) -> str:
     """Return names as a list for people: the first few and the count of the others."""
-    return first_few(map(apart, names), len(names) if most is None else most)
+    return first_few(map(apart, names))
 
 
-def _block_words(block: Block, names: int | None) -> str:
+def _block_words(block: Block) -> str:
     together = " together" if len(block.names) > 1 else ""
     words = Amplification.of(block.channel).told
-    return f"{named(block.names, names)}{together}: {block.channel.describe()}; {words}."
+    return f"{named(block.names)}{together}: {block.channel.describe()}; {words}."
 
 
 FILTERS = {

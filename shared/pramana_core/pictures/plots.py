@@ -34,7 +34,6 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
     "#CC79A7",
     "#56B4E9",
 )
-MARKERS = "os^DvPX*<>"
 
 _ACROSS, _AROUND, _ROW = 5.5, 0.85, 0.25
 """Lengths in a picture with rows, in inches: axis width, height around the rows, row height."""
@@ -174,22 +173,6 @@ def above(axis: Axes, x: float, words: str, across: str) -> None:
         words, (x, 1), (0, 4), xycoords=(across, "axes fraction"), textcoords="offset points",
         fontsize=9, annotation_clip=False,
     )  # fmt: skip
-
-
-def lines(heights: Sequence[float], columns: int) -> list[float]:
-    """Return the height of each line of small pictures: the height of its tallest picture."""
-    return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
-
-
-def facets(figure: Figure, heights: Sequence[float], columns: int) -> list[Axes]:
-    """Return axes for small pictures with these heights, `columns` of them in a line."""
-    ratios = lines(heights, columns)
-    grid = figure.subplots(
-        len(ratios), columns, squeeze=False, gridspec_kw={"height_ratios": ratios}
-    ).ravel()
-    for axis in grid[len(heights) :]:
-        axis.set_visible(False)
-    return list(grid[: len(heights)])
 
 
 def interval(

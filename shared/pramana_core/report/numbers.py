@@ -64,6 +64,6 @@ def belief(amplification: Amplification, prior: float) -> str:
     return f"{rounded_up(100 * posterior)} %" if certain or posterior <= 0.9999 else ">99.99 %"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, one: str) -> str:
     """Return a count with its noun: "1 record", "2 records"."""
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+    return f"{count:,} {one}{'s' * (count != 1)}"

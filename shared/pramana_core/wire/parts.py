@@ -60,10 +60,10 @@ class Column(Protocol):
         """Replace the values of a slice."""
 
 
-def slices_of(records: int, rows: int = READ_ROWS) -> Iterator[slice]:
-    """Yield slices that cover N records, with at most `rows` rows each."""
-    for start in range(0, records, rows):
-        yield slice(start, min(records, start + rows))
+def slices_of(records: int) -> Iterator[slice]:
+    """Yield slices that cover N records, with at most `READ_ROWS` rows each."""
+    for start in range(0, records, READ_ROWS):
+        yield slice(start, min(records, start + READ_ROWS))
 
 
 class PartJson(Message):

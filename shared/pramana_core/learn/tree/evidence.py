@@ -18,8 +18,9 @@ import numpy.typing as npt
 from scipy.special import gammaincc, xlogy
 
 from pramana_core.learn.common.distributions import project_to_simplex
-from pramana_core.marginals.counts import LEVEL, Tensor
+from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 
 EMPTY = 1e-9
 """A node or class with less than this share of all records counts as empty (rounding)."""

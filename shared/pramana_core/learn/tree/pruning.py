@@ -68,11 +68,6 @@ def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
     return _by_gain(root, (), reported)[0]
 
 
-def wrong(classes: NodeClasses) -> float:
-    """Return the expected number of a node's records that its decision predicts wrongly."""
-    return (1 - max(classes.probabilities)) * classes.total
-
-
 def _by_gain(
     node: Node, path: tuple[str, ...], reported: JointlyReported
 ) -> tuple[Node, tuple[NodeClasses, ...]]:

@@ -1,7 +1,7 @@
 """Shared trees and global models as JSON, written without loss and read back equal.
 
 The document of a tree is a list of nodes, each before its children. The sender is not trusted.
-Therefore documents check shapes and sizes, and `tree_of_nodes` checks that the nodes form one tree.
+Therefore documents check shapes and sizes, and the reader checks that the nodes form one tree.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class TreeDocument(SchemaDocument):
         """
         self._require_small()
         schema = self.tree_schema()
-        tree = tree_of_nodes(schema, self.nodes, "nodes")
+        tree = _Reader(schema).tree(self.nodes, "nodes")
         for leaf in () if noised else tree.leaves:
             rarer = leaf.hit * (schema.classes - 1) < (1 - ROUNDING) * leaf.miss
             if leaf.distribution is None and rarer:
@@ -284,19 +284,12 @@ class _Reader:
         return SharedTree(self.schema, made[0])
 
 
-def tree_of_nodes(
-    schema: TreeSchema, nodes: Sequence[LeafDocument | SplitDocument], where: str
-) -> SharedTree:
-    """Return the tree of nodes, each before its children. Raises ModelError, LimitExceeded."""
-    return _Reader(schema).tree(nodes, where)
-
-
 class _Tree(SchemaDocument):
     kind: Literal["tree"]
     nodes: Nodes
 
     def to_model(self) -> GlobalModel:
-        return tree_of_nodes(self.tree_schema(), self.nodes, "nodes")
+        return _Reader(self.tree_schema()).tree(self.nodes, "nodes")
 
 
 class _Votes(SchemaDocument):

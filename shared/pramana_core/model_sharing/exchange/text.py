@@ -86,9 +86,9 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def rounded(value: float, digits: int = 4) -> str:
-    """Return a number as text. Digits before the decimal point are kept even beyond `digits`."""
-    return number(float(f"{value:.{digits}g}"))
+def rounded(value: float) -> str:
+    """Return a number as text, with four digits."""
+    return number(float(f"{value:.4g}"))
 
 
 _INDENT = "|   "

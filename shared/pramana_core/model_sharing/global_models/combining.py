@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.alike import first_few
-from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import (
     CategoricalColumn,
@@ -22,9 +22,8 @@ from pramana_core.mixed import (
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_PSEUDO_RECORDS, CombineOptions
 from pramana_core.model_sharing.generating import (
-    RECORDS_AT_ONCE,
     GenerationOptions,
-    generate_chunks,
+    generate,
     shared_out,
 )
 from pramana_core.model_sharing.global_models.common_schema import common_schema, units_warning
@@ -37,7 +36,7 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 NUMBERS_AT_ONCE = 4_000_000
-"""The maximum size of a chunk: pseudo-records times the number of attributes and classes."""
+"""The most class probabilities of pseudo-records that are computed at once."""
 
 
 @dataclass(frozen=True)
@@ -103,24 +102,19 @@ _DRAWN = {
 }
 
 
-def pseudo_chunks(
-    trees: Sequence[SharedTree],
-    options: CombineOptions | None = None,
-    rng: np.random.Generator | None = None,
-    per_chunk: int | None = None,
-) -> Iterator[MixedTable]:
-    """Yield the pseudo-data from which `combine` learns. They do not depend on the size of chunks.
+def pseudo_data(
+    trees: Sequence[SharedTree], options: CombineOptions, rng: np.random.Generator
+) -> MixedTable:
+    """Return the pseudo-data from which `combine` learns.
 
     Raises the errors of `combine`, and OptionError if the method draws no pseudo-data.
     """
-    options = options or CombineOptions()
     if not options.draws:
         raise OptionError(
             f"The method {options.method!r} draws no pseudo-data.",
             where="method",
             remedy="Choose `pgen`, `basegen` or `labelled`.",
         )
-    rng = stream(options.seed) if rng is None else rng
     wanted = options.pseudo_records or options.scale * sum(tree.records for tree in trees)
     if wanted > MOST_PSEUDO_RECORDS:
         raise LimitExceeded(
@@ -128,10 +122,6 @@ def pseudo_chunks(
             where="records",
             remedy="Set pseudo_records; the trees' counts then only decide the share of each tree.",
         )
-    if per_chunk is None:
-        schema = common_schema(trees)
-        width = len(schema.names) + schema.classes
-        per_chunk = max(1, min(RECORDS_AT_ONCE, NUMBERS_AT_ONCE // width))
     generation = GenerationOptions(
         "basegen" if options.method == "basegen" else "pgen",
         options.pseudo_records,
@@ -139,17 +129,14 @@ def pseudo_chunks(
         estimated=options.method == "labelled",
     )
     if options.method == "labelled":
-        return labelled_chunks(VotesModel(tuple(trees)), rng, generation, per_chunk)
-    return pooled_chunks(trees, rng, generation, per_chunk)
+        return labelled_data(VotesModel(tuple(trees)), rng, generation)
+    return pooled_data(trees, rng, generation)
 
 
-def pooled_chunks(
-    trees: Sequence[SharedTree],
-    rng: np.random.Generator,
-    options: GenerationOptions,
-    per_chunk: int = RECORDS_AT_ONCE,
-) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, one after another, each with its own random stream.
+def pooled_data(
+    trees: Sequence[SharedTree], rng: np.random.Generator, options: GenerationOptions
+) -> MixedTable:
+    """Return the pseudo-data of trees, one after another, each with its own random stream.
 
     If the number of pseudo-records is given, it is divided in proportion to the trees' records.
     """
@@ -159,33 +146,35 @@ def pooled_chunks(
         counts = np.array([tree.records for tree in trees])
         sizes = shared_out(counts if counts.sum() else np.ones(len(trees)), options.records)
         each = [replace(options, records=int(size)) if size else None for size in sizes]
+    tables = []
     for tree, randomness, one in zip(trees, rng.spawn(len(trees)), each, strict=True):
-        for chunk in () if one is None else generate_chunks(tree, randomness, one, per_chunk):
-            target = coded_as(chunk[schema.target.name], schema.target.categories, "tree")
-            yield MixedTable((*schema.read(chunk).columns, target), chunk.records)
+        if one is not None:
+            drawn = generate(tree, randomness, one)
+            target = coded_as(drawn[schema.target.name], schema.target.categories, "tree")
+            tables.append(MixedTable((*schema.read(drawn).columns, target), drawn.records))
+    return together(tables)
 
 
-def labelled_chunks(
-    votes: VotesModel,
-    rng: np.random.Generator,
-    options: GenerationOptions,
-    per_chunk: int = RECORDS_AT_ONCE,
-) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, with classes decided by the votes of all trees."""
+def labelled_data(
+    votes: VotesModel, rng: np.random.Generator, options: GenerationOptions
+) -> MixedTable:
+    """Return the pseudo-data of trees, with classes decided by the votes of all trees."""
+    attributes = pooled_data(votes.trees, rng.spawn(1)[0], options).project(votes.schema.names)
     target = votes.schema.target
-    for chunk in pooled_chunks(votes.trees, rng.spawn(1)[0], options, per_chunk):
-        attributes = chunk.project(votes.schema.names)
-        column = CategoricalColumn(target.name, votes.predict(attributes), target.categories)
-        yield MixedTable((*attributes.columns, column), chunk.records)
+    codes = np.concatenate([votes.predict(some) for some in _parts(attributes, votes.schema)])
+    column = CategoricalColumn(target.name, codes, target.categories)
+    return MixedTable((*attributes.columns, column), attributes.records)
+
+
+def _parts(table: MixedTable, schema: TreeSchema) -> Iterator[MixedTable]:
+    """Yield a table's records in parts for which class probabilities fit into memory."""
+    step = max(1, NUMBERS_AT_ONCE // schema.classes)
+    for start in range(0, max(table.records, 1), step):
+        yield table.rows(np.arange(start, min(start + step, table.records)))
 
 
 def together(tables: Sequence[MixedTable]) -> MixedTable:
-    """Return one table of the records of all tables, which have the same columns.
-
-    Raises ModelError: there is no table.
-    """
-    if not tables:
-        raise ModelError("There are no tables to combine.", where="tables")
+    """Return one table of the records of all tables, at least one, which have the same columns."""
     columns: list[Column] = []
     for name in tables[0].names:
         parts = [table[name] for table in tables]
@@ -206,12 +195,10 @@ def _learned(
     rng: np.random.Generator | None,
     on_step: Progress,
 ) -> tuple[GlobalModel, int]:
-    chunks = []
     # Each tree uses its own schema, so that it draws no value unknown to its owner.
-    for chunk in pseudo_chunks(trees, options, rng):
-        on_step(0, 1)
-        chunks.append(chunk)
-    table, schema = together(chunks), votes.schema
+    table = pseudo_data(trees, options, stream(options.seed) if rng is None else rng)
+    on_step(0, 1)
+    schema = votes.schema
     learning = GrowthOptions(options.max_depth, options.min_leaf, options.seed)
     model = learn_global(schema, table, _classes(table, schema), options.model, learning)
     people = sum(tree.records for tree in trees)
@@ -243,8 +230,7 @@ def counting_people(
     leaves = len(model.leaves) if isinstance(model, SharedTree) else 2
     counts = np.zeros((leaves, model.schema.classes))
     each = people / max(table.records, 1)
-    for start in range(0, table.records, RECORDS_AT_ONCE):
-        some = table.rows(np.arange(start, min(start + RECORDS_AT_ONCE, table.records)))
+    for some in _parts(table, model.schema):
         records = model.schema.read(some)
         place = model.leaf_of if isinstance(model, SharedTree) else model.covers
         np.add.at(counts, np.asarray(place(records), dtype=np.intp), each * known(some))

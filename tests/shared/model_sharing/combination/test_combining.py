@@ -19,7 +19,7 @@ from pramana_core.model_sharing.attributes import (
 )
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks
+from pramana_core.model_sharing.global_models.combining import combine, pseudo_data
 from pramana_core.model_sharing.global_models.common_schema import (
     common_schema,
     in_schema,
@@ -71,19 +71,11 @@ def test_every_method_gives_every_model(method, model):
     assert one.owners == ("owner 1", "owner 2", "owner 3")
 
 
-def test_chunks_are_the_records_that_are_learned_from():
+def test_pseudo_data_are_the_records_that_are_learned_from():
     trees = [tree_of_leaves(), tree_of_leaves(threshold=7)]
     options = CombineOptions(seed=5)
-    chunks = list(pseudo_chunks(trees, options, per_chunk=100))
-    assert max(chunk.records for chunk in chunks) == 100
-    whole = list(pseudo_chunks(trees, options, stream(5)))
-    for name in ("size", "class"):
-        column = "values" if name == "size" else "codes"
-        one, other = (
-            np.concatenate([getattr(c[name], column) for c in found]) for found in (chunks, whole)
-        )
-        assert (one == other).all()
-    assert sum(chunk.records for chunk in chunks) == combine(trees, options).pseudo_records
+    found = pseudo_data(trees, options, stream(5))
+    assert found.records == combine(trees, options).pseudo_records
 
 
 def test_what_cannot_be_combined_is_refused():
@@ -97,7 +89,7 @@ def test_what_cannot_be_combined_is_refused():
     with pytest.raises(OptionError):
         combine([tree_of_leaves()], owners=["a", "b"])
     with pytest.raises(OptionError):
-        list(pseudo_chunks([tree_of_leaves()], CombineOptions(method="votes")))
+        pseudo_data([tree_of_leaves()], CombineOptions(method="votes"), stream(0))
     with pytest.raises(LimitExceeded):
         combine([tree_of_leaves(more=1e5)])
     few = CombineOptions(pseudo_records=100)

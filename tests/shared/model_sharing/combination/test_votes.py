@@ -12,9 +12,8 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericA
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.generating import GenerationOptions
 from pramana_core.model_sharing.global_models.combining import (
-    labelled_chunks,
-    pooled_chunks,
-    together,
+    labelled_data,
+    pooled_data,
 )
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
@@ -62,11 +61,7 @@ TREES = [
 
 
 def pooled(trees, rng, options=GenerationOptions()):  # noqa: B008 - frozen
-    return together(list(pooled_chunks(trees, rng, options)))
-
-
-def labelled(votes, rng, options=GenerationOptions()):  # noqa: B008 - frozen
-    return together(list(labelled_chunks(votes, rng, options)))
+    return pooled_data(trees, rng, options)
 
 
 def codes(table, name="class"):
@@ -94,14 +89,12 @@ def test_the_pseudo_data_of_all_are_in_one_schema():
 def test_the_likeliest_labels_are_what_is_voted(method):
     votes = VotesModel(TREES)
     options = GenerationOptions(method, records=400)
-    table = labelled(votes, np.random.default_rng(2), options)
+    table = labelled_data(votes, np.random.default_rng(2), options)
     assert table.records == 400
     assert np.array_equal(codes(table), votes.predict(table))
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ModelError):
-        together([])
     with pytest.raises(ModelError):
         pooled([], np.random.default_rng(0))
     bare = SharedTree(TREES[0].schema, Leaf(0, 0, 0))
