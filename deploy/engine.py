@@ -66,16 +66,15 @@ SKIPPED = 75
 NEEDED = ("apt-get", "dpkg", "git", "perl", "setpriv", "unshare")
 
 
-def run(*words: object, check: bool = True, **more: Any) -> str:
+def run(*words: object, check: bool = True, timeout: int = LIMIT, **more: Any) -> str:
     """Run a program and return its output. Raises AssertionError, without the program's options."""
-    line, limit = [str(word) for word in words], more.pop("timeout", LIMIT)
+    line, name = [str(word) for word in words], Path(str(words[0])).name
+    more["stdout"] = subprocess.PIPE
     try:
-        done = subprocess.run(
-            line, text=True, check=False, stdout=subprocess.PIPE, timeout=limit, **more
-        )
+        done = subprocess.run(line, text=True, check=False, timeout=timeout, **more)
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"{Path(line[0]).name} does not end within {limit} s") from None
-    assert not check or done.returncode == 0, f"{Path(line[0]).name} ends with {done.returncode}"
+        raise AssertionError(f"{name} does not end within {timeout} s") from None
+    assert not check or done.returncode == 0, f"{name} ends with {done.returncode}"
     return str(done.stdout or "")
 
 
@@ -107,8 +106,11 @@ def skip(reason: str) -> NoReturn:
     sys.exit(SKIPPED if stage else 0)
 
 
-def mirror_of(apt: tuple[str, ...]) -> str:
-    """Return the address of this machine's Debian mirror, or skip."""
+def make_root() -> None:
+    """Make the engine's file system, by a mmdebstrap that is not installed."""
+    (place := Path.cwd()).joinpath("lists/partial").mkdir(parents=True)
+    own = (f"Dir::State::Lists={place}/lists", f"Dir::Cache={place}", "APT::Sandbox::User=root")
+    apt = ("apt-get", "-qq", *(word for option in own for word in ("-o", option)))
     works(*apt, "update")
     debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
     addresses = run(*apt, "indextargets", "--format", "$(REPO_URI)", *debian).split()
@@ -116,17 +118,6 @@ def mirror_of(apt: tuple[str, ...]) -> str:
     small = ("download-file", f"{mirror}dists/{SUITE}/Release", "found")
     if not mirror or not works("/usr/lib/apt/apt-helper", *small):
         skip("no Debian mirror in the sources of apt answers")
-    return mirror
-
-
-def make_root() -> None:
-    """Make the engine's file system, by a mmdebstrap that is not installed."""
-    (place := Path.cwd()).joinpath("lists/partial").mkdir(parents=True)
-    own = (f"Dir::State::Lists={place}/lists", f"Dir::Cache={place}", "APT::Sandbox::User=root")
-    apt = ("apt-get", "-qq", *(word for option in own for word in ("-o", option)))
-    mirror = mirror_of(apt)
-    if shutil.disk_usage(KEPT).free < 4e9:
-        skip("the cache's folder has less than 4 GB of room")
     run(*apt, "download", "mmdebstrap")
     run("dpkg", "-x", *place.glob("mmdebstrap_*.deb"), "tool")
     how = ("--quiet", "--variant=minbase", f"--include={PYTHON}", '--aptopt=Acquire::Retries "3"')
@@ -140,6 +131,8 @@ def make_root() -> None:
 
 def prepare() -> None:
     """Create the file system, download the wheels, and clone the last commit."""
+    if shutil.disk_usage(KEPT).free < 4e9:
+        skip("the cache's folder has less than 4 GB of room")
     if not ROOT.exists():
         make_root()
     step("the engine's file system is there")
