@@ -1,16 +1,16 @@
 """Run a Python script next to its own container engine, made from Debian packages.
 
-The machine must be a Debian, and the user root. The engine gets a new file system, and its own
-mounts, network and processes. The last commit is cloned under umask 077. No container registry is
-used. Packages stay in `~/.cache/pramana-compose`; everything else ends with this process, also if
-the process is killed.
+Needs Debian and root. The engine gets a new file system, and its own mounts, network and processes.
+The last commit is cloned under umask 077. No container registry is used. Packages stay in
+`~/.cache/pramana-compose`. All processes end with this one; the next run removes what a killed run
+leaves there.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import resource
+import re
 import shutil
 import signal
 import subprocess
@@ -18,12 +18,15 @@ import sys
 import tempfile
 import time
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 HERE = Path(__file__).resolve().parent.parent
-KEPT = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser().resolve() / "pramana-compose"
+KEPT = (
+    Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().resolve() / "pramana-compose"
+)
 SUITE = "trixie"  # whose engine and Compose are 26, as docker-compose.yml needs
 PYTHON = "python3,python3-venv,ca-certificates"
 SERVICES = "caddy postgresql-17"
@@ -57,38 +60,50 @@ OWN = (
     *("unshare", "-mpf", "--mount-proc", "--kill-child", "--propagation", "private"),
 )
 BEGAN = float(os.environ.setdefault("REHEARSAL_BEGAN", str(time.monotonic())))
-USED = "awk '{sub(/.*[)] /, \"\"); n += $12 + $13 + $14 + $15} END {print n / 100}'"
+REFUSED = re.compile("not permitted|denied|not supported|o such device|cgroup|iptables")
 LIMIT = 3600  # seconds for anything: it ends what hangs, and no slow machine needs it
 SKIPPED = 75
+NEEDED = ("apt-get", "dpkg", "git", "perl", "setpriv", "unshare")
 
 
-def run(*words: object, check: bool = True, **more: Any) -> str:
-    line = [str(word) for word in words]
-    done = subprocess.run(
-        line, text=True, check=False, stdout=subprocess.PIPE, timeout=LIMIT, **more
-    )
-    assert not check or done.returncode == 0, f"{' '.join(line)}: {done.returncode}"
+def run(*words: object, check: bool = True, timeout: int = LIMIT, **more: Any) -> str:
+    """Run a program and return its output. Raises AssertionError, without the program's options."""
+    line, name = [str(word) for word in words], Path(str(words[0])).name
+    more["stdout"] = subprocess.PIPE
+    try:
+        done = subprocess.run(line, text=True, check=False, timeout=timeout, **more)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"{name} does not end within {timeout} s") from None
+    assert not check or done.returncode == 0, f"{name} ends with {done.returncode}"
     return str(done.stdout or "")
 
 
+def works(*words: object, **more: Any) -> bool:
+    """Whether a small command succeeds within five minutes."""
+    with suppress(AssertionError):
+        run(*words, stderr=subprocess.DEVNULL, timeout=300, **more)
+        return True
+    return False
+
+
+def until(what: Callable[[], Any], why: str) -> Any:
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        if found := what():
+            return found
+        time.sleep(0.2)  # each look starts a program
+    raise AssertionError(f"not within {LIMIT} s: {why}")
+
+
 def step(name: str) -> None:
-    """Print what begins or ends, after the time and the processor time used until then."""
-    used = float(os.environ.get("REHEARSAL_USED", 0))
-    used += float(run("sh", "-c", f"{USED} /proc/[0-9]*/stat 2>/dev/null"))
-    print(f"{time.monotonic() - BEGAN:6.0f} s {used:6.0f} s of processors  {name}")
+    """Print what begins or ends, after the time."""
+    print(f"{time.monotonic() - BEGAN:6.0f} s  {name}")
 
 
-def skip(reason: object) -> None:
-    print(f"{sys.argv[-1]} is skipped, because {reason}")
-    sys.exit(SKIPPED)
-
-
-def download(*words: object, **more: Any) -> None:
-    """Run a download. If it is refused, print the reason and end the program."""
-    try:
-        run(*words, **{"stderr": subprocess.DEVNULL, **more})
-    except AssertionError as refused:
-        skip(f"downloads fail: {refused}")
+def skip(reason: str) -> NoReturn:
+    *stage, script = sys.argv[1:]
+    print(f"{script} is skipped, because {reason}.")
+    sys.exit(SKIPPED if stage else 0)
 
 
 def make_root() -> None:
@@ -96,21 +111,28 @@ def make_root() -> None:
     (place := Path.cwd()).joinpath("lists/partial").mkdir(parents=True)
     own = (f"Dir::State::Lists={place}/lists", f"Dir::Cache={place}", "APT::Sandbox::User=root")
     apt = ("apt-get", "-qq", *(word for option in own for word in ("-o", option)))
-    download(*apt, "update")
+    works(*apt, "update")
     debian = ("Created-By: Packages", "Origin: Debian", "Component: main")
     addresses = run(*apt, "indextargets", "--format", "$(REPO_URI)", *debian).split()
     mirror = next((address for address in addresses if "security" not in address), "")
-    download("/usr/lib/apt/apt-helper", "download-file", f"{mirror}dists/{SUITE}/Release", "found")
-    download(*apt, "download", "mmdebstrap")
+    small = ("download-file", f"{mirror}dists/{SUITE}/Release", "found")
+    if not mirror or not works("/usr/lib/apt/apt-helper", *small):
+        skip("no Debian mirror in the sources of apt answers")
+    run(*apt, "download", "mmdebstrap")
     run("dpkg", "-x", *place.glob("mmdebstrap_*.deb"), "tool")
     how = ("--quiet", "--variant=minbase", f"--include={PYTHON}", '--aptopt=Acquire::Retries "3"')
     hooks = (f"--customize-hook={hook}" for hook in MAKE_ROOT)
-    download("tool/usr/bin/mmdebstrap", *how, *hooks, SUITE, "root", mirror, stderr=None)
+    run("tool/usr/bin/mmdebstrap", *how, *hooks, SUITE, "root", mirror)
+    if list(KEPT.glob("rehearsal-*/")) == [place]:  # nobody else runs, on an older one
+        for old in KEPT.glob("root*"):
+            shutil.rmtree(old)
     Path("root").rename(ROOT)
 
 
 def prepare() -> None:
     """Create the file system, download the wheels, and clone the last commit."""
+    if shutil.disk_usage(KEPT).free < 4e9:
+        skip("the cache's folder has less than 4 GB of room")
     if not ROOT.exists():
         make_root()
     step("the engine's file system is there")
@@ -119,11 +141,12 @@ def prepare() -> None:
     (libraries,) = ROOT.glob("usr/lib/*-linux-gnu")
     (pip,) = ROOT.glob("usr/share/python-wheels/pip-*.whl")
     python = (loader, "--library-path", libraries, ROOT / "usr/bin/python3", pip / "pip")
-    get = (*python, "download", "--quiet", "--only-binary=:all:", "--dest", KEPT / "wheels")
+    get = (*python, "download", "-qq", "--only-binary=:all:", "--dest", KEPT / "wheels")
     own = {**os.environ, "PYTHONHOME": str(ROOT / "usr")}
-    download(*get, "setuptools>=77", env=own)
+    if not works(*get, "setuptools>=77", env=own):
+        skip("no package index answers")
     locked = ("--require-hashes", "-r", HERE / "requirements-runtime.lock")
-    run(*get, *locked, env=own, stderr=subprocess.DEVNULL)
+    run(*get, *locked, env=own)
     run("git", "clone", "-q", HERE, "source", umask=0o077)
     step("wheels and clone are there")
 
@@ -135,15 +158,22 @@ def serve() -> None:
         both = [
             subprocess.Popen(line.split(), stdout=file, stderr=file) for line in (dockerd, WHEELS)
         ]
-    while "API listen" not in log.read_text():
+
+    def listens() -> bool:
+        words = log.read_text()
         if any(one.poll() is not None for one in both):
-            skip(f"the engine does not start: {log.read_text().splitlines()[-1]}")
-        time.sleep(0.1)
+            last = (words.splitlines() or ["no line in its log"])[-1]
+            if REFUSED.search(last):
+                skip(f"the kernel refuses what the engine needs: {last}")
+            raise AssertionError(f"the engine does not start: {last}")
+        return "API listen" in words
+
+    until(listens, "the engine listens")
 
 
 def clean(folder: Path) -> None:
     """Remove a run's folder and control groups, once the last process has left them."""
-    for _ in range(10 * LIMIT):
+    for _ in range(1800):
         shutil.rmtree(folder, ignore_errors=True)
         everywhere = os.walk("/sys/fs/cgroup", topdown=False)
         groups = [place for place, *_ in everywhere if folder.name in place]
@@ -153,6 +183,7 @@ def clean(folder: Path) -> None:
         if not groups and not folder.exists():
             return
         time.sleep(0.1)
+    print(f"{folder} cannot be removed")
 
 
 def hold(place: Path, how: int = fcntl.LOCK_EX) -> int:
@@ -161,15 +192,18 @@ def hold(place: Path, how: int = fcntl.LOCK_EX) -> int:
     return lock
 
 
-def rehearse(script: str) -> int:
+def rehearse(script: str, revision: str) -> int:
     """Prepare, and run the script inside; return its status."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    preparing = hold(KEPT)  # another clone may prepare the same
-    for old in KEPT.glob("rehearsal-*"):  # of a process that was killed
+    try:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        preparing = hold(KEPT)  # another clone may prepare the same
+        hold(folder := Path(tempfile.mkdtemp(prefix="rehearsal-", dir=KEPT)))
+    except OSError as error:
+        skip(f"the cache's folder is not writable: {error.strerror}")
+    for old in KEPT.glob("rehearsal-*/"):  # of a process that was killed
         with suppress(BlockingIOError):
             hold(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
             clean(old)
-    hold(folder := Path(tempfile.mkdtemp(prefix="rehearsal-", dir=KEPT)))
 
     def own(*words: str, **environment: str) -> int:
         line, env = (*OWN, *words, script), {"REHEARSAL_BEGAN": str(BEGAN), **environment}
@@ -186,11 +220,9 @@ def rehearse(script: str) -> int:
         ended = own(sys.executable, "-u", __file__, "prepare", **here)
         os.close(preparing)
         if ended == 0:
-            used = resource.getrusage(resource.RUSAGE_CHILDREN)
             there = {
                 "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/run", "ROOT": str(ROOT),
-                "PRAMANA_REVISION": run("git", "-C", HERE, "rev-parse", "HEAD").strip(),
-                "REHEARSAL": folder.name, "REHEARSAL_USED": str(used.ru_utime + used.ru_stime),
+                "PRAMANA_REVISION": revision, "REHEARSAL": folder.name,
             }  # fmt: skip
             ended = own("-n", "sh", "-c", ENTER, **there)
     finally:
@@ -201,22 +233,24 @@ def rehearse(script: str) -> int:
 def main() -> None:
     """Prepare the engine on this machine, then run the script inside it."""
     *stage, script = sys.argv[1:]
-    needed = ("apt-get", "dpkg", "git", "perl", "setpriv", "unshare")
-    absent = [tool for tool in needed if shutil.which(tool) is None]
     if stage == ["prepare"]:
         prepare()
-    elif stage == ["inside"]:
+        return
+    if stage == ["inside"]:
         serve()
         sys.exit(subprocess.run([sys.executable, "-u", script], check=False).returncode)
-    elif (
-        absent or os.geteuid() != 0 or subprocess.run((*OWN, "-n", "true"), check=False).returncode
-    ):
-        print(f"{script} is skipped: it needs root, and {', '.join(absent) or 'its rights'}.")
-    else:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-        if (ended := rehearse(script)) != SKIPPED:
-            print(f"{time.monotonic() - BEGAN:6.0f} s  {'failed' if ended else 'done'}")
-            sys.exit(ended)
+    if absent := [tool for tool in NEEDED if shutil.which(tool) is None]:
+        skip(f"this machine lacks {', '.join(absent)}")
+    if os.geteuid() != 0 or not works(*OWN, "-n", "true"):
+        skip("it needs root with the right to create namespaces")
+    revision = run("git", "ls-remote", HERE, "HEAD", check=False, stderr=subprocess.DEVNULL)
+    if not revision:
+        skip("git does not read this folder as a checkout")
+    for ended in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ended, lambda number, _: sys.exit(128 + number))
+    if (status := rehearse(script, revision.split()[0])) != SKIPPED:
+        step("failed" if status else "done")
+        sys.exit(status)
 
 
 if __name__ == "__main__":

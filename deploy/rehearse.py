@@ -14,16 +14,16 @@ import signal
 import ssl
 import subprocess
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, HTTPSHandler, Request, build_opener, urlopen
 
-from engine import LIMIT, run, step
+from engine import LIMIT, run, step, until
 
 REACHED = """import socket, sys
 socket.setdefaulttimeout(60)  # 111: it is reached, though nobody listens
@@ -31,7 +31,8 @@ print(*(a for a in sys.argv[1:] if socket.socket().connect_ex((a, 8100)) in (0, 
 OTHER_SCHEMA = """import sqlite3
 with sqlite3.connect("/data/miner.sqlite") as database:
     database.execute("update alembic_version set version_num = 0")"""
-ANONYMOUS = "awk '/^Pss_Anon/ {n += $2} END {print int(n / 1024)}' /proc/[0-9]*/smaps_rollup"
+ANONYMOUS = """cat /proc/[0-9]*/smaps_rollup 2>/dev/null |
+awk '/^Pss_Anon/ {n += $2} END {print int(n / 1024)}'"""
 REMOTE = """echo "$INVITATION" > invitation
 python - <<'END'
 import ssl
@@ -55,15 +56,6 @@ ADDRESSES = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}"
 AGENTS = ("clinic", "laboratory", "registry")
 FILES = ["docker-compose.yml"]
 PROXY = "https://localhost:8443/pramana"
-
-
-def until(what: Callable[[], Any], why: str) -> Any:
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.2)  # each look starts a program
-    raise AssertionError(f"not within {LIMIT} s: {why}")
 
 
 def compose(*words: object, **more: Any) -> str:
@@ -96,18 +88,23 @@ def start(*services: str) -> None:
 
 def kill(service: str) -> None:
     """Kill a container as a crash would, so that its restart policy starts it again."""
-    os.kill(int(state(service, "{{.State.Pid}}")), signal.SIGKILL)
+    process = until(lambda: int(state(service, "{{.State.Pid}}") or 0), f"{service} runs")
+    os.kill(process, signal.SIGKILL)
 
 
 def ask(path: str, token: str, body: Any = None) -> dict[str, Any]:
-    """Send a request to the miner. Return its answer, or {} if there is no answer."""
+    """Send a request to the miner. Return its answer, or {} if it is to be sent again."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     sent = None if body is None else json.dumps(body).encode()
     try:
         with urlopen(Request(f"http://127.0.0.1:8000{path}", sent, headers), timeout=60) as answer:
             return dict(json.load(answer))
+    except HTTPError as error:
+        if error.code != 429 and error.code < 500:
+            raise AssertionError(f"{path}: {error.read()!r}") from error
     except (OSError, HTTPException):
-        return {}
+        pass
+    return {}
 
 
 def new_job(token: str) -> str:
@@ -163,8 +160,14 @@ def kill_in_publication(owner: str, *others: str) -> None:
     """Kill an owner, and others, while it publishes."""
     top = ("docker", "top", f"pramana-{owner}-1")
     at = re.compile(" (publish|serve) --")
-    while until(lambda: at.search(run(*top, check=False)), f"{owner} publishes")[1] == "serve":
-        kill(owner)  # it had published before it was seen, and will again
+
+    def publishes() -> bool:
+        seen = at.search(run(*top, check=False))
+        if seen and seen[1] == "serve":
+            kill(owner)  # it had published before it was seen, and will again
+        return seen is not None and seen[1] == "publish"
+
+    until(publishes, f"{owner} publishes")
     for killed in (owner, *others):
         kill(killed)
     well(owner, *others)

@@ -11,28 +11,28 @@ from tempfile import TemporaryFile
 from pramana_core.errors import OptionError
 
 
-def write_secret(path: Path, text: str) -> None:
+def write_secret(path: Path, text: str, option: str) -> None:
     """Write a secret into a new file of mode 0600. Raises OptionError if that fails."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text + "\n")
-        except OSError:
+        except BaseException:
             path.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise OptionError(
-            f"{path} cannot be written: {error.strerror}. The secret was discarded.",
-            where="token-file",
-            remedy="Name a new file in a writable directory, and run the command again.",
+            f"{path} cannot be written: {error.strerror}. Nothing was issued.",
+            where=option,
+            remedy=f"Free space or name another --{option}, and run the command again.",
         ) from error
 
 
 @contextmanager
-def secret_in(path: Path, text: str) -> Iterator[None]:
+def secret_in(path: Path, text: str, option: str = "token-file") -> Iterator[None]:
     """Write a secret into a new file; remove the file if the body of the `with` statement fails."""
-    write_secret(path, text)
+    write_secret(path, text, option)
     try:
         yield
     except BaseException:

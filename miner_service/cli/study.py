@@ -207,7 +207,7 @@ def _invite(services: Services, study: str, files: dict[str, Path], url: str) ->
             made = InvitationFile(
                 miner=url, study=study, owner=owner, secret=credential.text, expires=row.expires
             )
-            stack.enter_context(secret_in(file, made.model_dump_json(indent=2)))
+            stack.enter_context(secret_in(file, made.model_dump_json(indent=2), "folder"))
             invitations.append(made)
         for owner in files:
             note(services, "create_invitation", study, 201, f"/owners/{owner}")
@@ -303,7 +303,8 @@ def _issue(
             )
         )
         if file is not None:
-            stack.enter_context(secret_in(file, text(issued)))
+            option = f"{'access' if role == 'analyst' else 'token'}-file"
+            stack.enter_context(secret_in(file, text(issued), option))
         if ended:
             note(services, "revoke_tokens", study, 204, part)
         note(services, "issue_token", study, 201, part)

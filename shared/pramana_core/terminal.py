@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 import typer
 from typer.models import OptionInfo
 
-from pramana_core.errors import NotInstalled, OptionError, PramanaError
-from pramana_core.full_disks import is_full, no_room
+from pramana_core.errors import NotInstalled, OptionError, PramanaError, StorageFull
+from pramana_core.full_disks import is_full
 
 if TYPE_CHECKING:
     from rich import progress
@@ -245,7 +245,11 @@ def error_of_system(error: OSError) -> PramanaError:
     """Return the error for a file or folder that cannot be used, or for a full disk."""
     what = str(error.filename or "a file of this command")
     if is_full(error):
-        return no_room(what)
+        return StorageFull(  # it may be standard output, after a change
+            f"There is no room for {what}.",
+            where=what,
+            remedy="Free space on that disk, look what was changed, and try again.",
+        )
     return OptionError(
         f"{what} cannot be used: {error.strerror or error}.",
         where=what,

@@ -322,10 +322,11 @@ def test_each_image_has_the_extras_that_the_page_lists():
 
 
 ENGINE_TOOLS = {
-    **dict.fromkeys(("dpkg", "git", "perl", "true"), ""),
+    **dict.fromkeys(("dpkg", "perl", "true"), ""),
+    "git": "echo 0 HEAD",
     "setpriv": 'shift 2; exec "$@"',
     "unshare": 'shift 5; [ "$1" != -n ] || shift; exec "$@"',
-    "apt-get": "echo http://127.0.0.1:9/",
+    "apt-get": "echo http://user:password@127.0.0.1:9/",
 }
 """Stand-ins of the programs that the engine of `make compose` needs, with no mirror behind them."""
 
@@ -338,7 +339,7 @@ def write_tool(folder: Path, name: str, does: str) -> None:
     (folder / name).chmod(0o700)
 
 
-@pytest.mark.parametrize("absent", ["setpriv", "mirror"])
+@pytest.mark.parametrize("absent", ["setpriv", "checkout", "cache", "mirror"])
 @pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("apt-get") is None, reason="not Debian's root"
 )
@@ -346,24 +347,31 @@ def test_the_rehearsal_is_skipped_by_name_where_a_machine_cannot_do_it(tmp_path:
     for tool, does in ENGINE_TOOLS.items():
         if tool != absent:
             write_tool(tmp_path, tool, does)
+    if absent == "checkout":
+        write_tool(tmp_path, "git", "exit 128")
+    if absent == "cache":
+        (tmp_path / "cache").touch()
     done = subprocess.run(
         ENGINE, cwd=ROOT, env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("deploy/rehearse.py is skipped")
-    assert ("setpriv" if absent == "setpriv" else "127.0.0.1:9") in done.stdout
+    assert absent in done.stdout
+    assert "password" not in done.stdout
 
 
 @pytest.mark.skipif(
     os.geteuid() != 0
+    or None in map(shutil.which, ENGINE_TOOLS)
     or subprocess.run(NAMESPACES, capture_output=True, check=False).returncode > 0,
-    reason="no namespaces of its own",
+    reason="no namespaces of its own, or no tools for them",
 )
 def test_a_rehearsal_that_is_killed_leaves_no_process_and_no_folder(
     tmp_path: Path, until: Callable[..., None]
 ):
     write_tool(tmp_path, "apt-get", "exec sleep 3600")
+    write_tool(tmp_path, "git", ENGINE_TOOLS["git"])
     kept = tmp_path / "cache" / "pramana-compose"
     path = f"{tmp_path}:{os.environ['PATH']}"
 
@@ -373,7 +381,7 @@ def test_a_rehearsal_that_is_killed_leaves_no_process_and_no_folder(
             for one in psutil.process_iter(["name", "cwd"])
         )
 
-    for how, left in ((signal.SIGKILL, 1), (signal.SIGTERM, 0)):
+    for how, left in ((signal.SIGKILL, 1), (signal.SIGTERM, 0), (signal.SIGHUP, 0)):
         with subprocess.Popen(
             ENGINE, cwd=ROOT, env={"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         ) as engine:

@@ -249,12 +249,24 @@ def test_a_full_disk_invites_nobody(miner, study, after, monkeypatch):
     study("create", "heart")
     before = noted(miner)
     with full_disk(monkeypatch, after):
-        refused("option-invalid", "token-file", *study.words("invite", "heart", "a", "b"))
+        refused("option-invalid", "folder", *study.words("invite", "heart", "a", "b"))
     assert list(study.folder.iterdir()) == []
     assert noted(miner) == before
     assert miner.admin.get("/v1/studies/heart/invitations")["items"] == []
     study("invite", "heart", "a", "b")
     assert len(miner.admin.get("/v1/studies/heart/invitations")["items"]) == 2
+
+
+def test_an_interrupted_invitation_leaves_no_file(miner, study, monkeypatch):
+    study("create", "heart")
+
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fdopen", interrupted)
+    words = [str(word) for word in study.words("invite", "heart", "a")]
+    assert CliRunner().invoke(app, words).exit_code == 130
+    assert list(study.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("role", ["analyst", "gateway"])
@@ -265,7 +277,7 @@ def test_a_full_disk_keeps_the_earlier_token(miner, study, role, monkeypatch):
     option = {"analyst": "--access-file", "gateway": "--token-file"}[role]
     replace = (role, "heart", "--name", "a", "--replace", option, file)
     with full_disk(monkeypatch):
-        refused("option-invalid", "token-file", *study.words(*replace))
+        refused("option-invalid", option.strip("-"), *study.words(*replace))
     assert not file.exists()
     assert noted(miner) == before
     good = {"analyst": 200, "gateway": 403}[role]  # A gateway may not read the study.
