@@ -74,7 +74,7 @@ class Postgres:
         name = f"miner{next(_NUMBER)}"
         with self.connect() as connection:
             connection.execute(f'CREATE DATABASE "{name}"')
-        return self.address(name)
+        return f"{self.address(name)}?connect_timeout=60"  # a busy machine may take seconds
 
     def connect(self, address: str | None = None) -> closing[psycopg.Connection[Any]]:
         """Open a plain connection, beside the miner's."""

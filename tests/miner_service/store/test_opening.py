@@ -69,7 +69,7 @@ def test_a_service_on_postgresql_waits_for_the_one_that_upgrades(postgres_place,
     first = threading.Thread(target=open_one, args=(postgres_place,))
     first.start()
     inside.wait()
-    impatient = f"{postgres_place}?options=-c%20lock_timeout%3D1ms"
+    impatient = f"{postgres_place}&options=-c%20lock_timeout%3D1ms"
     other = threading.Thread(target=open_one, args=(impatient,))
     other.start()
     waits.wait()
