@@ -181,7 +181,7 @@ def curators(command: Command, data: Path) -> Found:
     with each attribute, the other is diffprivlib's.
     """
     target, epsilon = TABLES[command.source]["target"], float(command.way.removeprefix("central "))
-    source = read_source(source_of(command, data, data))
+    source = read_source(source_of(command, data, data), target=target)
     plan, runs = Plan.unrandomized(source.domain), int(command.runs)
     found: dict[str, list[float]] = {"laplace": [], "diffprivlib": []}
     for trial in Trials(source, plan, source.records, runs, seed=1, holdout=HOLDOUT):

@@ -21,7 +21,7 @@ from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVari
 from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.learn.common.options import require_limit
 from pramana_core.plan import Plan
-from pramana_core.privacy import DELTA, CentralLoss
+from pramana_core.privacy import CentralLoss
 from pramana_core.rounding import rounded_up
 from pramana_core.terminal import progress_bar
 
@@ -217,7 +217,7 @@ _KINDS: dict[str, Any] = {
     "epsilon": _POSITIVE,
     "breach": tuple[float, float] | None,
     "central_epsilon": _POSITIVE,
-    "delta": Annotated[float, Gt(0), Lt(1)],
+    "delta": Annotated[float, Gt(0), Lt(1)] | None,
     "target": str | None,
     "length": Annotated[int, Ge(1)] | None,
     "minimum_support": Annotated[float, Ge(0), Lt(1)],
@@ -235,7 +235,7 @@ def design(
     epsilon: float | None = None,
     breach: tuple[float, float] | None = None,
     central_epsilon: float | None = None,
-    delta: float = DELTA,
+    delta: float | None = None,
     learn: Learn = "pairs",
     target: str | None = None,
     length: int | None = None,
@@ -261,7 +261,7 @@ def design(
         central_epsilon: the largest epsilon, except with probability `delta`, that the plan may
             state against readers who cannot attribute reports to people; no other release may have
             the same records.
-        delta: see `central_epsilon`.
+        delta: see `central_epsilon`, without which it is refused; 1e-8 if None.
         learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`.
         target: the variable that a tree or a classifier predicts.
         length: the largest number of variables in an itemset; 3 if None.
@@ -292,9 +292,15 @@ def design(
     own_names = _owners(owners, domain)
     ordered = list(itertools.chain(*own_names.values()))
     ordered += [v.name for v in domain if v.name not in ordered]
+    if delta is not None and central_epsilon is None:
+        raise OptionError(
+            "A delta has no effect without a central epsilon.",
+            where="delta",
+            remedy="Omit it, or pass central_epsilon.",
+        )
     with one_sentence(), progress_bar() as bar:
         domain = domain.project(ordered)
-        central = None if central_epsilon is None else CentralLoss.of(central_epsilon, delta)
+        central = CentralLoss.of(central_epsilon, delta)
         needs = Requirements.of(domain, gamma, epsilon, breach, open_, own_names, central)
         wanted = goal(
             domain,

@@ -118,7 +118,7 @@ def design(
             where="records",
             remedy=f"Give --records with a number up to {MAX_RECORDS:,}.",
         )
-    central = None if central_epsilon is None else CentralLoss.of(central_epsilon, delta)
+    central = CentralLoss.of(central_epsilon, delta)
     needs = Requirements.of(domain, gamma, epsilon, breach, public, owners, central)
     wanted = goal(domain, learn, length=length, minimum_support=minimum_support, target=target)
     with progress_bar() as bar:

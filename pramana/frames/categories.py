@@ -62,7 +62,8 @@ def observed_categories(
         intervals: the count of intervals of equal width, at rounded cuts, for numeric columns, 2 to
             64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but not
             codes of digits) into 3 to 8 intervals with nearly equal counts of records. Columns
-            with numbers in fewer than 1,331 cells are cut for fewer different numbers, too.
+            with numbers in fewer than 1,331 cells are cut for fewer different numbers, too. That
+            includes class labels that are numbers, because no column is known as the target.
 
     Returns:
         A dict for `pm.domain`, which can be saved as JSON. It has for each column a list of labels,

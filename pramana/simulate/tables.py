@@ -25,7 +25,8 @@ INTERVALS = 8
 FEW_WHOLE = 12
 """Up to this many different whole numbers, such as counts, stay categories; FEW_YEARS for years.
 
-Few records allow fewer: whole numbers and fractions, twice `intervals_for(records)`.
+Few records allow fewer: whole numbers and fractions, twice `intervals_for(records)`. The target's
+numbers are its classes, which are never cut for this reason.
 """
 
 FEW_YEARS = 20
@@ -103,21 +104,23 @@ class ColumnChanges:
 
 
 def as_variable(
-    column: pd.Series[str], name: str, done: ColumnChanges, *, requested: bool
+    column: pd.Series[str], name: str, done: ColumnChanges, *, requested: bool, target: bool = False
 ) -> tuple[Variable, Codes] | None:
     """Return a column of texts as a variable and its codes; None if the column is omitted.
 
-    A column requested by name (`requested`) is numeric even if each record has its own number.
+    A column requested by name (`requested`) is numeric even if each record has its own number. The
+    `target` is not cut because records are few.
     """
     parts = _numbers(column, name)
-    reason = _unusable(column, parts, name, requested=requested, cut=done.intervals)
+    many = parts is not None and _many(parts[0], done.intervals, target=target)
+    reason = _unusable(column, parts, name, numbered=many and not requested)
     if reason:
         done.left_out[name] = reason
         return None
     named = column.where(column != "", EMPTY)
     if (named == EMPTY).any():
         done.empty.append(name)
-    if parts is None or not _many(parts[0], done.intervals):
+    if parts is None or not many:
         labels = _without_rare(named, name, done)
         variable = Variable(name, tuple(sorted(labels.unique(), key=_in_order)))
         return variable, codes_of(labels, variable)
@@ -152,9 +155,7 @@ def _all(names: Sequence[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
-def _unusable(
-    column: pd.Series[str], parts: _Numbers | None, name: str, *, requested: bool, cut: int | None
-) -> str:
+def _unusable(column: pd.Series[str], parts: _Numbers | None, name: str, *, numbered: bool) -> str:
     if not name:
         return "no name"
     values = column.nunique()
@@ -167,7 +168,7 @@ def _unusable(
         return f"{values} different values" if many or rare else ""
     numbers, _ = parts
     whole = bool((numbers == np.round(numbers)).all())
-    if not requested and whole and own > _ALIKE and _many(numbers, cut):
+    if numbered and whole and own > _ALIKE:
         return "a different number for almost every record"
     return ""
 
@@ -190,10 +191,11 @@ def _numbers(column: pd.Series[str], name: str) -> _Numbers | None:
     return numbers[there], there
 
 
-def _many(numbers: npt.NDArray[np.float64], intervals: int | None) -> bool:
+def _many(numbers: npt.NDArray[np.float64], intervals: int | None, *, target: bool) -> bool:
     values = np.unique(numbers)
     few = INTERVALS if (values % 1).any() else FEW_WHOLE
-    few = min(few, 2 * intervals_for(len(numbers)))
+    if not target:
+        few = min(few, 2 * intervals_for(len(numbers)))
     if intervals is None and are_years([f"{value:g}" for value in values[: FEW_YEARS + 1]]):
         few = FEW_YEARS
     return len(values) > (intervals or few)
@@ -264,6 +266,7 @@ def read_source(
     path: Path,
     variables: Sequence[str] | None = None,
     intervals: int | None = None,
+    target: str | None = None,
 ) -> TableSource:
     """Read the columns of a CSV or Parquet file as categorical variables.
 
@@ -279,6 +282,7 @@ def read_source(
             `INTERVALS` fractions, `FEW_WHOLE` whole numbers or `FEW_YEARS` years, or of numbers
             that are too many for few records, into `intervals_for(records)` intervals with nearly
             equal counts of records, with their means as representatives.
+        target: the column to predict, which is not cut because records are few.
 
     Raises TableError, EmptyTable, MissingColumn, OptionError.
     """
@@ -293,7 +297,9 @@ def read_source(
     found: list[Variable] = []
     codes: dict[str, Codes] = {}
     for name in names:
-        one = as_variable(frame[name], name, done, requested=variables is not None)
+        one = as_variable(
+            frame[name], name, done, requested=variables is not None, target=name == target
+        )
         if one is not None:
             found.append(one[0])
             codes[name] = one[1]

@@ -356,7 +356,7 @@ def _draw_3_4(figure: Figure, categorical: pd.DataFrame, numeric: pd.DataFrame) 
     for axis, (table, measure) in zip(axes, panels, strict=True):
         sizes = sorted(set(table["records"]))
         shades = style.shades(len(sizes))
-        looks = {n: (c, m, "-") for n, c, m in zip(sizes, shades, style.MARKERS)}  # noqa: B905
+        looks = {n: (c, m, "-") for n, c, m in zip(sizes, shades, "os^DvPX*<>")}  # noqa: B905
         curves(axis, table, "keep", measure, "records", looks=looks, label="N = {:,}")
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")

@@ -164,7 +164,9 @@ class Setup:
         from pramana_core.ties import exceeds
 
         self._require_randomization()
-        source = self.source()
+        with options_as_typed():
+            central = CentralLoss.of(self.central_epsilon, self.delta)
+        source = self.source(target)
         if target not in (None, *source.domain.names):
             raise UnknownVariable(
                 f"{source.name} has no variable {target!r} to predict. {source.note}",
@@ -178,17 +180,15 @@ class Setup:
                 " for learning or for testing.",
                 where="--holdout",
             )
+        delta = DELTA if self.delta is None else self.delta
         if self.design is None:
             plan = symmetric(source.domain, self.p or 0.0)
             estimator = self.estimator or "moment"
-            return Trials(source, plan, records, runs, seed, holdout=holdout), estimator
+            return Trials(source, plan, records, runs, seed, None, holdout, delta), estimator
         owners = () if self.owners is None else owners_of(source.domain, self.owners)
         domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
             reported = records - round(holdout * records)
-            central = None
-            if self.central_epsilon is not None:
-                central = CentralLoss.of(self.central_epsilon, self.delta)
             gamma = GAMMA_LIMIT if self.gamma is None else self.gamma
             found = designed(
                 domain, self.design, gamma, wanted(domain), reported, on_step, owners, central
@@ -205,7 +205,6 @@ class Setup:
             )
         if found.advice:
             console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
-        delta = DELTA if self.delta is None else self.delta
         trials = Trials(source, found.plan, records, runs, seed, found, holdout, delta)
         return trials, self.estimator or estimator_of(found)
 
@@ -227,13 +226,13 @@ class Setup:
                 remedy="Pass --design with --gamma or --central-epsilon, or --p alone.",
             )
 
-    def source(self) -> Source:
+    def source(self, target: str | None = None) -> Source:
         from pramana.simulate.sources import NetworkSource
         from pramana.simulate.tables import read_source
 
         _require_one("--bif", "--table", self.bif, self.table)
         if self.table is not None:
-            return read_source(self.table, self.variables or None, self.intervals)
+            return read_source(self.table, self.variables or None, self.intervals, target)
         for option, value in (("--variables", self.variables), ("--intervals", self.intervals)):
             if value:
                 raise OptionError(

@@ -46,8 +46,10 @@ NOTE = (
 _LOSSLESS = 1e-15
 """Losses below this are raised to it before they are compared, because they are rounding errors."""
 
-_ROUNDS, _CLOSE, _STEEPNESS = 8, 1.01, 1.2
-"""The rounds of the search for a gamma, its tolerance, and the exponent of its steps."""
+_STEPS, _ROUNDS, _CLOSE, _STEEPNESS = 3, 40, 1.01, 1.2
+"""The steps of the search for a gamma before it bisects, its maximum number of rounds, its
+tolerance, and the exponent of its steps.
+"""
 
 _LOOKS = 200_000
 """Maximum number of pairs of a sampled set and a table for a prediction by the moment estimator."""
@@ -78,7 +80,8 @@ class Problem:
         needs = self.needs
         if needs.central is None:
             return needs
-        return replace(needs, gamma=min(needs.gamma, largest_gamma(self.records, needs.central)))
+        largest = _rounded_down(largest_gamma(self.records, needs.central))
+        return replace(needs, gamma=min(needs.gamma, largest))
 
 
 @dataclass(frozen=True)
@@ -317,11 +320,14 @@ def _in_subsets(made: Option) -> bool:
 def _many_categories(problem: Problem) -> bool:
     """Whether, within one owner, some wanted variable or pair is better reported in subsets."""
     needs = problem.sure
-    return any(
-        bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
-        for names in problem.goal.sets
-        if len(names) < 3 and {*names} <= {*needs.sensitive} and len(needs.by_owner(names)) == 1
-    )
+    try:
+        return any(
+            bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
+            for names in problem.goal.sets
+            if len(names) < 3 and {*names} <= {*needs.sensitive} and len(needs.by_owner(names)) == 1
+        )
+    except ChannelError:  # gamma is too small, and the families say so
+        return False
 
 
 def poolable(problem: Problem) -> Problem:
@@ -359,32 +365,46 @@ def option(problem: Problem, name: str, build: Build) -> Option:
     """Return the option of one family, with its plan and predicted errors.
 
     If the family samples sets of variables, the probabilities of the sets are optimized. Under a
-    central bound, the plan has the largest gamma, to about one percent, with which it states at
-    most this bound; a family that serves no table with the worst channels' gamma keeps that gamma.
+    central bound, the plan has the largest gamma with which it states at most this bound, to about
+    one percent of gamma - 1 or of the bound; a family that serves no table with the worst channels'
+    gamma keeps that gamma. If the sets change with gamma, a larger gamma may keep the bound, too.
     """
     central, most = problem.needs.central, problem.needs.gamma
     if central is None:
         return _option(problem, name, build)
-    low = gamma = problem.sure.gamma
-    best, high = Option(name, None, UNPREDICTED), math.inf
-    for _ in range(_ROUNDS):
+    # A plan never states more than its local bound, except for rounding.
+    low = min(most, _rounded_down(math.exp(min(central.epsilon, 700.0) * (1 - 1e-8))))
+    best, high, gamma = None, math.inf, max(low, problem.sure.gamma)
+    for turn in range(_ROUNDS):
         made = _option(replace(problem, needs=replace(problem.needs, gamma=gamma)), name, build)
-        if made.plan is None or not made.able:
-            return best if best.plan else made
-        report = ShuffledReport.of(made.plan)
-        # A study plan joins its owners' parts, which rounds the same bound in another order.
-        stated = central_loss(report, problem.records, central.delta).epsilon * (1 + 1e-9)
-        if stated <= central.epsilon:
+        factor = 0.0
+        if made.plan is not None and made.able:
+            report = ShuffledReport.of(made.plan)
+            # A study plan joins its owners' parts, which rounds the same bound in another order.
+            stated = central_loss(report, problem.records, central.delta).epsilon * (1 + 1e-9)
+            factor = central.epsilon / max(stated, _LOSSLESS)
+        elif best is None:
+            return made
+        if factor >= 1:
             best, low = made, gamma
         else:
             high = gamma
-        if stated <= central.epsilon <= _CLOSE * stated or low >= most or high <= _CLOSE * low:
+        close = 1 <= factor <= _CLOSE or high - 1 <= _CLOSE * (low - 1)
+        if low >= most or (close and best is not None):
             break
         # Near the solution, epsilon grows a little slower than gamma.
-        gamma = min(most, gamma * (central.epsilon / max(stated, _LOSSLESS)) ** _STEEPNESS)
-        if not low < gamma < high:
-            gamma = math.sqrt(low * min(high, most))
-    return best
+        step = 1 + (gamma - 1) * factor**_STEEPNESS
+        gamma = _rounded_down(step) if step < most else most
+        if turn >= _STEPS or not low < gamma < high:
+            middle = 1 + math.sqrt(low - 1) * math.sqrt(min(high, most) - 1)
+            gamma = low if close else _rounded_down(middle)
+    return best or Option(name, None, UNPREDICTED, "No gamma keeps the central bound.")
+
+
+def _rounded_down(gamma: float) -> float:
+    """Return a gamma of five digits, which rounding errors of processors hardly change."""
+    digits = 4 - math.floor(math.log10(max(gamma - 1, 1e-16)))
+    return math.floor(gamma * 10.0**digits) / 10.0**digits
 
 
 def _option(problem: Problem, name: str, build: Build) -> Option:

@@ -83,7 +83,7 @@ class Requirements:
         eq. 2). With `central`, gamma is `GAMMA_LIMIT` by default. Raises OptionError.
         """
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
-        if central is not None and not any(demands.values()):
+        if central is not None and all(value is None for value in demands.values()):
             demands["gamma"] = gamma = GAMMA_LIMIT
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:
             raise OptionError(

@@ -77,6 +77,9 @@ DELTA = 1e-8
 GAMMA_LIMIT = 1e4
 """The largest local gamma under a central bound alone."""
 
+LEAST_EPSILON = 1e-9
+"""The smallest central epsilon that may be requested; no channel estimates anything under less."""
+
 _LARGEST_EPSILON = 100.0
 """The local epsilon above which no number of records hides a report and e^epsilon overflows."""
 
@@ -104,8 +107,19 @@ class CentralLoss:
     delta: float
 
     @classmethod
-    def of(cls, epsilon: float, delta: float | None = None) -> Self:
-        """Return a bound whose delta is `DELTA` by default."""
+    def of(cls, epsilon: float | None, delta: float | None = None) -> Self | None:
+        """Return the bound that two options request, if any; delta is `DELTA` by default.
+
+        Raises OptionError if the epsilon is below `LEAST_EPSILON`.
+        """
+        if epsilon is None:
+            return None
+        if not epsilon >= LEAST_EPSILON:
+            raise OptionError(
+                f"A central epsilon must be at least {LEAST_EPSILON:g}, not {epsilon:g}; with less,"
+                " reports are pure noise.",
+                where="central_epsilon",
+            )
         return cls(epsilon, DELTA if delta is None else delta)
 
     def __add__(self, other: CentralLoss) -> CentralLoss:
@@ -584,8 +598,12 @@ def _crossing(delta: Callable[[float], float], most: float, end: float) -> float
 
     if off(end) > 0:
         return end
-    found = min(end, brentq(off, 0.0, end, xtol=1e-9 * end, rtol=1e-7) * (1 + 1e-6))
-    return found if delta(found) <= most else end
+    root = brentq(off, 0.0, end, xtol=1e-9 * end, rtol=1e-7)
+    found, step = max(root, 1e-9 * end), 1e-6
+    # Deltas have rounding errors, which matter where delta hardly depends on the argument.
+    while (found := min(end, found * (1 + step))) < end and delta(found) > most:
+        step *= 4
+    return found
 
 
 def _require_records(records: int) -> None:

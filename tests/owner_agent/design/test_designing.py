@@ -176,6 +176,7 @@ def test_the_command_designs_for_the_site(bench, command, site_text):
         (("--gamma", "9", "--minimum-support", "2"), "minimum support"),
         (("--gamma", "9", "--records", "0"), "records"),
         (("--central-epsilon", "1"), "public"),
+        (("--central-epsilon", "1e-300"), "at least 1e-09"),
         (("--gamma", "9", "--records", "1" + "0" * 400), "records"),
         (("--gamma", "9", "--family", "sampled-1"), "sampled-1"),
         (("--gamma", "9", "--family", "best"), "best"),

@@ -42,9 +42,21 @@ def test_a_central_epsilon_is_kept_by_the_bound_that_the_plan_states():
     stated = central_loss(ShuffledReport.of(made.plan), 2201, 1e-6).epsilon
     assert 0.98 < stated <= 1
     assert pm.design(DOMAIN, 2201, gamma=3, central_epsilon=1, delta=1e-6).gamma <= 3
+
+
+@pytest.mark.parametrize(
+    ("bounds", "where"),
+    [
+        ({"central_epsilon": 1, "delta": 0}, "delta"),
+        ({"gamma": 19, "delta": 1e-5}, "delta"),
+        ({"central_epsilon": 1e-300}, "central_epsilon"),
+        ({"central_epsilon": 1e-12}, "central_epsilon"),
+    ],
+)
+def test_a_central_bound_that_cannot_be_kept_is_named(bounds: dict[str, float], where: str):
     with pytest.raises(OptionError) as caught:
-        pm.design(DOMAIN, 2201, central_epsilon=1, delta=0)
-    assert caught.value.where == "delta"
+        pm.design(DOMAIN, 2201, **bounds)
+    assert caught.value.where == where
 
 
 def test_its_bound_is_rounded_up_in_the_title_and_in_each_row():

@@ -162,6 +162,19 @@ def test_few_records_keep_fewer_numbers_as_categories(tmp_path: Path):
     assert sizes(300) == [6, 3, 3, 3, 12, 3]
 
 
+def test_few_records_keep_all_classes_of_the_target(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    rows = np.arange(101)
+    pd.DataFrame({"kind": rows % 7 + 1, "legs": rows % 8}).to_csv(path, index=False)
+    command = f"simulate bayes-classifier --table {path} --target kind --p 0.1 --runs 1 --json"
+    shown = json.loads(CliRunner().invoke(app, command).stdout)
+    assert "'legs' is cut" in shown["source"]["note"]
+    read = read_source(path, target="kind").domain
+    assert read["kind"].categories == tuple("1234567")
+    assert read["legs"].size == read_source(path).domain["kind"].size == 3
+    assert read_source(path, None, 4, "kind").domain["kind"].size == 4, "as requested"
+
+
 @pytest.mark.parametrize(
     ("content", "variables", "error", "where"),
     [

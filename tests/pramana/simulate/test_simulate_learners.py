@@ -286,11 +286,12 @@ def without_seconds(value):
     ids=" ".join,
 )
 def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, ...]):
-    asked = (*command, "--table", str(table), "--runs", "2")
+    asked = (*command, "--table", str(table), "--runs", "2", "--delta", "1e-6")
     first, second = simulated(*asked), simulated(*asked)
     assert without_seconds(first) == without_seconds(second)
     assert first["learner"] == command[0]
     assert first["setting"]["records"] == 600
+    assert first["setting"]["delta"] == 1e-6
     if command[0] == "association-rules":
         assert [r["length"] for r in first["by_length"]][:2] == [1, 2]
         assert len(first["overall"]["runs"]) == 2
@@ -364,6 +365,10 @@ TREE = ("decision-tree", "--target", "v1", "--p", "0.1")
         (
             ("association-rules", "--design", "auto", "--central-epsilon", "1", "--delta", "2"),
             "--delta",
+        ),
+        (
+            ("association-rules", "--design", "auto", "--central-epsilon", "1e-300"),
+            "--central-epsilon",
         ),
         ((*RULES, "--set", "minimum_support=0"), "--set"),
         ((*RULES, "--set", "false_discovery=2"), "--set"),

@@ -25,7 +25,7 @@ from pramana_core.design import (
 from pramana_core.design.families import cut_and_paste, share_epsilon, subsets_of
 from pramana_core.domain import Domain
 from pramana_core.errors import ChannelError, OptionError, StructureError, UnknownVariable
-from pramana_core.privacy import Amplification
+from pramana_core.privacy import Amplification, CentralLoss
 from tests.shared.design.designs import GAMMA, demands, sized
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
@@ -137,6 +137,8 @@ def test_the_gamma_of_a_requirement(made, expected):
         *((lambda g=g: Requirements(DOMAIN, g), "gamma") for g in (1.0, math.nan, math.inf)),
         (lambda: Requirements.of(DOMAIN), "gamma"),
         (lambda: Requirements.of(DOMAIN, gamma=2.0, epsilon=1.0), "gamma"),
+        (lambda: Requirements.of(DOMAIN, gamma=0.0, central=CentralLoss(1.0, 1e-8)), "gamma"),
+        (lambda: Requirements.of(DOMAIN, epsilon=0.0, central=CentralLoss(1.0, 1e-8)), "epsilon"),
         (lambda: _of_owners(("x", ("b",)), ("y", ("a", "c"))), "owners"),
         (lambda: _of_owners(("x", ("a",)), ("x", ("b", "c"))), "owners"),
         (lambda: _of_owners(("x", ("a",)), ("y", ("b", "c")), public=("c",)), "c"),

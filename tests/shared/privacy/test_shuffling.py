@@ -247,6 +247,14 @@ def test_the_largest_gamma_is_the_last_that_keeps_the_bound(n: int, least: float
     assert ShuffledReport.of_gamma(gamma * 1.001).central_epsilon(n, 1e-8) > 1.0
 
 
+def test_bounds_are_found_where_delta_hardly_depends_on_them():
+    """Rounding errors of delta exceed its change there."""
+    assert largest_gamma(100_000, CentralLoss(1.0, 1e-12)) > 500
+    for gamma in (1091.677, 1092.8):
+        found = ShuffledReport.of_gamma(gamma).central_epsilon(20_000, 1e-8)
+        assert 4 < found < 5.5 < math.log(gamma)
+
+
 @pytest.mark.parametrize("epsilon", [1e-17, 1e-300])
 def test_a_tiny_central_epsilon_allows_gamma_one(epsilon: float):
     gamma = largest_gamma(1, CentralLoss(epsilon, 1e-8))

@@ -68,6 +68,29 @@ class Coefficients:
         """The mean factor by which randomization increases the variance of the coefficients."""
         return max(1.0, float(np.trace(self.covariance)) * self.records / len(self.values))
 
+    @property
+    def sure_gain(self) -> float:
+        """A gain that one bootstrap sample in 10^9 does not reach; -inf if no bound is found.
+
+        It is six standard deviations below a lower bound of the gain. The bounds are Jensen's
+        inequality for the gain and Poincaré's for the variance.
+        """
+        size, count = float(self.values @ self.values), len(self.values)
+        if size == 0:
+            return -math.inf
+        # An eigenvalue of at least 1 / records is at most the covariance's plus 1 / records.
+        spread = float(self.values @ self.covariance @ self.values) / size + 1 / self.records
+        place = int(np.searchsorted(_VARIANCES, size / count))
+        more = float(_VARIANCES[min(place, len(_VARIANCES) - 1)])
+        try:
+            low = np.linalg.cholesky(self.covariance)
+            high = np.linalg.cholesky(self.covariance + more * np.eye(count))
+        except np.linalg.LinAlgError:
+            return -math.inf
+        logs = float(np.log(np.diag(high) / np.diag(low)).sum())
+        deviation = math.sqrt(float(np.square(np.linalg.solve(low, self.values)).sum()) + count)
+        return size / 2 * more / (spread * (spread + more)) - logs - 6 * deviation
+
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the gains in bootstrap samples, (draws,), equal on every processor."""
         variances, turn = self._axes
@@ -156,16 +179,18 @@ class Dependences:
         if before.shape[1] < len(inverse) or len(behind) < len(inverse):
             return None
         covariance, start = whole.covariance, 0
-        rows, columns = np.eye(len(before)), np.eye(behind.shape[1])
+        rows, columns = whole.matrix.shape
         for one, other in zip(left, right, strict=True):
             if one is None or other is None:
                 return None
             place = slice(start, start + len(other.matrix))
             start = place.stop
-            by_left = np.kron(rows, (inverse[place] @ behind).T)
-            by_right = np.kron(before @ inverse[:, place], columns)
-            covariance = covariance + by_left @ one.covariance @ by_left.T
-            covariance = covariance + by_right @ other.covariance @ by_right.T
+            width = len(other.matrix)
+            after, ahead = inverse[place] @ behind, before @ inverse[:, place]
+            left_part = (one.covariance.reshape(-1, width) @ after).reshape(rows, width, -1)
+            right_part = (ahead @ other.covariance.reshape(width, -1)).reshape(-1, width, columns)
+            covariance = covariance + (after.T @ left_part).reshape(covariance.shape)
+            covariance = covariance + (ahead @ right_part).reshape(covariance.shape)
         values = (whole.matrix - before @ inverse @ behind).ravel()
         return Coefficients(values, covariance, whole.records)
 

@@ -8,7 +8,7 @@ variables (PC algorithm, Spirtes and Glymour 1991).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -43,12 +43,12 @@ class PairStructure(NamedTuple):
     """A structure learned from tables of pairs, with the evidence of each link.
 
     `chains` has the evidence of each link of the forest against each chain over a neighbour of one
-    of its variables.
+    of its variables, computed one by one when they are needed.
     """
 
     parents: Parents
     evidence: dict[frozenset[str], Coefficients]
-    chains: dict[frozenset[str], list[Coefficients]]
+    chains: dict[frozenset[str], Iterator[Coefficients]]
 
 
 def from_pairs(
@@ -222,12 +222,13 @@ class _Search:
                 around = adjacency(self.nodes, [*links, *found])
         return found
 
-    def chains(self, pair: Pair, around: Parents) -> list[Coefficients]:
-        """Return what remains of a pair's dependence given each neighbour of its variables."""
-        self._tick()
-        near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
-        tested = (self.dependences.beyond(pair[0], [one], pair[1]) for one in near)
-        return [beyond for beyond in tested if beyond is not None]
+    def chains(self, pair: Pair, around: Parents) -> Iterator[Coefficients]:
+        """Yield what remains of a pair's dependence given each neighbour of its variables."""
+        for one in sorted((around[pair[0]] | around[pair[1]]) - set(pair)):
+            self._tick()
+            beyond = self.dependences.beyond(pair[0], [one], pair[1])
+            if beyond is not None:
+                yield beyond
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
         """Return (u, w, v) where u and v look independent, contrary to a chain over w."""

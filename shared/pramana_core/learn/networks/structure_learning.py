@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,9 @@ from pramana_core.progress import Progress, unwatched
 
 BATCH = 100
 """The number of bootstrap samples for which likelihoods are maximized together."""
+
+_NEGLIGIBLE = 40.0
+"""A chain that explains a link worse than this, in nats, does not change a rounded confidence."""
 
 LIKELY = 0.5
 """A link of at least this confidence is more likely than all other explanations together."""
@@ -85,9 +88,13 @@ def learn_structure(
     require_limit(seed, Seed, "seed")
     _require(nodes, search, children)
     report = on_step or unwatched
+
+    def tick() -> None:
+        report(len(nodes), len(nodes))
+
     judge = judge_of(marginals, scoring)
     evidence: Mapping[frozenset[str], Coefficients] = {}
-    chains: Mapping[frozenset[str], Sequence[Coefficients]] = {}
+    chains: Mapping[frozenset[str], Iterable[Coefficients]] = {}
     if search.order is not None:
         parents = k2(judge, search, nodes if children is None else children, report)
     elif by_pairs(marginals, scoring, search):
@@ -106,14 +113,16 @@ def learn_structure(
         tested = evidence.get(pair) or _ScoredLink(judge, marginals, child, given, parent)
         gain, confidence = tested.gain, None
         if draws:
-            rng, gains = stream(seed, number), []
-            for start in range(0, draws, BATCH):
-                report(len(nodes), len(nodes))
-                gains.append(tested.resampled(min(BATCH, draws - start), rng))
-            explanations = [(np.concatenate(gains), gain, _pairs(nodes, search, children))]
+            rng = stream(seed, number)
+            gains = _resampled(tested, draws, rng, tick)
+            explanations = [(gains, gain, _pairs(nodes, search, children))]
             for chain in chains.get(pair, ()):
-                report(len(nodes), len(nodes))
-                explanations.append((chain.resampled(draws, rng), chain.gain, 1))
+                if chain.sure_gain >= _NEGLIGIBLE:
+                    # Other chains keep their draws.
+                    rng.standard_normal((draws, len(chain.values)))
+                    continue
+                gains = _resampled(chain, draws, rng, tick)
+                explanations.append((gains, chain.gain, 1))
             confidence = confidence_of(explanations)
         links.append(
             LearnedLink(
@@ -144,6 +153,19 @@ class _ScoredLink:
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         return self.judge.resampled(self.child, self.given, self.parent, draws, rng)
+
+
+def _resampled(
+    tested: Coefficients | _ScoredLink,
+    draws: int,
+    rng: np.random.Generator,
+    on_batch: Callable[[], None],
+) -> Tensor:
+    gains = []
+    for start in range(0, draws, BATCH):
+        on_batch()
+        gains.append(tested.resampled(min(BATCH, draws - start), rng))
+    return np.concatenate(gains)
 
 
 def by_pairs(marginals: Marginals, scoring: Scoring, search: Search) -> bool:

@@ -14,6 +14,7 @@ from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, most_ac
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Search
+from pramana_core.learn.networks import structure_learning
 from pramana_core.learn.networks.dependence import Coefficients, Dependences, _tail
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.pairs import LEVEL, from_pairs
@@ -212,3 +213,71 @@ def test_samples_do_not_hang_on_the_signs_and_order_of_axes():
     other.__dict__["_axes"] = (np.array([0.04, 0.01, 0.01]), turn[:, [2, 1, 0]])
     drawn = [each.resampled(5, np.random.default_rng(1)) for each in (one, other)]
     assert np.allclose(*drawn, rtol=1e-12)
+
+
+def test_what_lies_beyond_a_chain_has_the_covariance_of_its_three_pairs():
+    """By Kronecker products, with a middle variable of two categories between three and four."""
+    rng = np.random.default_rng(9)
+    domain = Domain.of(A="abc", B="ab", C="abcd")
+    tables = {
+        "A": rng.dirichlet(np.ones(3)),
+        "B": rng.dirichlet(np.ones(2), size=3),
+        "C": rng.dirichlet(np.ones(4), size=2),
+    }
+    made = BayesNet(domain, Structure.of({"A": "", "B": "A", "C": "B"}), tables)
+    dependences = Dependences(clean(made, 2_000, 1))
+    whole, left, right = (dependences.of(*pair) for pair in ("AC", "AB", "BC"))
+    beyond = dependences.beyond("A", ["B"], "C")
+    by_left, by_right = np.kron(np.eye(2), right.matrix.T), np.kron(left.matrix, np.eye(3))
+    by_hand = whole.covariance + by_left @ left.covariance @ by_left.T
+    by_hand += by_right @ right.covariance @ by_right.T
+    assert np.allclose(beyond.covariance, by_hand, rtol=1e-12, atol=0)
+    assert np.allclose(beyond.values, (whole.matrix - left.matrix @ right.matrix).ravel())
+
+
+def test_a_sure_gain_is_below_the_gain_of_every_sample():
+    rng, seen = np.random.default_rng(4), 0
+    for size, scale in itertools.product((1, 4, 30), (0.05, 0.3, 1.0)):
+        root = rng.standard_normal((size, 2 * size)) / 40
+        covariance = root @ root.T + np.eye(size) / 1000
+        tested = Coefficients(rng.standard_normal(size) * scale, covariance, 1000)
+        gains = tested.resampled(2_000, rng)
+        # As for a confidence, the mean is moved to the gain of the records.
+        assert tested.sure_gain < (gains - gains.mean() + tested.gain).min()
+        seen += tested.sure_gain > 0
+    assert seen >= 2
+    assert Coefficients(np.zeros(2), np.eye(2), 10).sure_gain == -math.inf
+    assert Coefficients(np.ones(2), np.ones((2, 2)) - np.eye(2), 10).sure_gain == -math.inf
+
+
+def test_chains_that_explain_nothing_are_skipped_and_change_no_confidence(monkeypatch):
+    made, chains, sampled_chains = clean(TREE, 20_000, 1), [], []
+    beyond, resampled = Dependences.beyond, Coefficients.resampled
+
+    def kept(self, *names):
+        chains.append(beyond(self, *names))
+        return chains[-1]
+
+    def noted(self, draws, rng):
+        assert draws <= structure_learning.BATCH
+        sampled_chains.extend(chain for chain in chains if chain is self)
+        return resampled(self, draws, rng)
+
+    monkeypatch.setattr(Dependences, "beyond", kept)
+    monkeypatch.setattr(Coefficients, "resampled", noted)
+    search = Search(method="chow-liu", max_parents=1)
+    learn_structure(made, search=search, draws=0)
+    assert chains == [], "without samples, there is nothing to compare"
+
+    def confidences():
+        found = learn_structure(made, search=search, draws=structure_learning.BATCH + 1)
+        return [link.confidence for link in found.links]
+
+    quick = confidences()
+    # A chain that is not skipped has two batches.
+    assert 0 < len(sampled_chains) < 2 * len(chains)
+    monkeypatch.setattr(structure_learning, "_NEGLIGIBLE", math.inf)
+    chains.clear()
+    sampled_chains.clear()
+    assert confidences() == pytest.approx(quick, rel=1e-9)
+    assert len(sampled_chains) == 2 * len(chains)
