@@ -247,7 +247,8 @@ def main() -> None:
     if not revision:
         skip("git does not read this folder as a checkout")
     for ended in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ended, lambda number, _: sys.exit(128 + number))
+        if signal.getsignal(ended) == signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(ended, lambda number, _: sys.exit(128 + number))
     if (status := rehearse(script, revision.split()[0])) != SKIPPED:
         step("failed" if status else "done")
         sys.exit(status)
